@@ -13,7 +13,7 @@ import linecache
 from collections.abc import Iterator
 from functools import cache
 from itertools import islice, takewhile
-from types import CodeType, FrameType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, Final
 
 _Argument = tuple[int, int, int, int, str, str | int]
@@ -83,7 +83,7 @@ def _fields(frame: FrameType) -> Iterator[str]:
             first, *others = callee.split(".")
             cls = frame.f_globals.get(first)
             for name in others:
-                cls = vars(cls).get(name) if hasattr(cls, "__dict__") else None
+                cls = vars(cls).get(name) if isinstance(cls, type | ModuleType) else None
             ordered = positional(cls) if isinstance(parameter, int) else []
             name = parameter if isinstance(parameter, str) else "".join(ordered[parameter:][:1])
             if name and isinstance(cls, type) and cls.__module__ != "builtins":

@@ -270,8 +270,10 @@ class _Data(ConjectureData):
             source = cast("Typed", self._source)
             since, field, outer = source.position, next(self._fields, ""), self._fields
             self._fields = _fields_of(strategy)
-            value = super().draw(strategy, *args, **kwargs)
-            self._fields = outer
+            try:
+                value = super().draw(strategy, *args, **kwargs)
+            finally:
+                self._fields = outer
             for name in (name_of(type(value)), field):
                 if name and name not in COMMON:
                     source.made(since, name)
@@ -286,9 +288,10 @@ def _fields_of(strategy: Any) -> Iterator[str]:
     """Yield the fields that the parts of ``builds()`` of a class make, in the order of draws."""
     strategy = getattr(strategy, "wrapped_strategy", strategy)
     target = getattr(strategy, "target", None)
+    given, named = getattr(strategy, "args", ()), getattr(strategy, "kwargs", ())
     if isinstance(target, type):
-        ordered = [*positional(target), *[""] * len(strategy.args)][: len(strategy.args)]
-        yield from (name and f"{name_of(target)}.{name}" for name in [*ordered, *strategy.kwargs])
+        ordered = [*positional(target), *[""] * len(given)][: len(given)] if given else []
+        yield from (name and f"{name_of(target)}.{name}" for name in [*ordered, *named])
 
 
 class Case:

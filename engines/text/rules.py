@@ -29,7 +29,8 @@ _HOLE: Final = re.compile(
     r":\[(?:\[(?P<word>\w+)\]|(?P<name>\w+)(?P<expr>:e)?"
     r"|(?P<re>\w+)~(?P<of>(?:\[(?:\\.|[^\]\\])+\]|\\.|[^\]\\])+))\]"
 )
-_STRINGS: Final = r'"(?:[^"\\\n]|\\.)*+"', r"'(?:[^'\\\n]|\\.)*+'"
+_STRINGS: Final = r'"(?:[^"\\\n]|\\.){0,200}+"', r"'(?:[^'\\\n]|\\.){0,200}+'"
+"""Bounded, since a search tries each quote, also one that no other closes."""
 
 
 def _name(hole: re.Match[str]) -> str:
@@ -84,7 +85,9 @@ def _literal(text: str) -> str:
 
 
 def _body(hole: re.Match[str], *, lisp: bool) -> str:
-    """A regular expression for a hole; without backtracking, so that a search takes linear time."""
+    """A regular expression for a hole; without backtracking, and strings are bounded, so that a
+    search takes linear time.
+    """
     if hole["word"] or hole["of"]:
         return hole["of"] or r"\b\w++"
     after = hole.string[hole.end() :].lstrip(" ")[:1]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,8 +121,7 @@ class Corpora:
         corpus = await asyncio.to_thread(self._corpus)
         seeds = {one.digest for one in self._seeds}
         pruned = await prune(batch, corpus, seeds)
-        if seeds <= {one.digest for one in corpus}:
-            pruned.lost = self._lost(pruned)
+        pruned.lost = self._lost(pruned, {one.digest for one in pruned.kept} & seeds)
         place = self._run_dir.mutants / "aside" / slot
         await asyncio.to_thread(put_aside, pruned, place)
         if pruned.kept or not pruned.aside:
@@ -137,9 +136,11 @@ class Corpora:
             self._aside |= {one.digest: one for one in copies}
         return pruned
 
-    def _lost(self, pruned: Pruned) -> str:
-        """Return how much less the seeds reach on a mutant than on the target; "" if not less."""
-        reached, of = len(pruned.edges), len(self._transfer.seed_edges)
+    def _lost(self, pruned: Pruned, seeds: Collection[str]) -> str:
+        """Return how much less these seeds, on which the mutant does not fail, reach on the mutant
+        than on the target; "" if not less.
+        """
+        reached, of = len(pruned.edges), self._transfer.edges_of_seeds(seeds)
         if of - reached <= max(MAX_LOST, of * MAX_LOST_SHARE):
             return ""
         return f"the seeds cover {reached:,} edges of the mutant, and {of:,} of the target"

@@ -24,6 +24,8 @@ LEAVING: Final = re.compile(
 )
 """Statements, and functions of C, that end the way to the lines behind them."""
 
+_BRACES: Final = ("{", "}", "};")
+
 _MAX_LOGICAL = 30
 """Maximum number of lines of one condition: unbalanced parentheses, as in macros, end there."""
 
@@ -108,7 +110,9 @@ class Roadblocks:
             hidden = [n for *_, n in run]
             if was_executed:
                 continue
-            if (decision := _decision(layout, function, hidden[0], decisions, executed)) is None:
+            # A brace on a line of its own is indented like its condition.
+            line = next((n for n in hidden if layout.code[n].strip() not in _BRACES), hidden[0])
+            if (decision := _decision(layout, function, line, decisions, executed)) is None:
                 continue
             at, met = decision
             one = found.setdefault(at, _Found(met))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import hashlib
 import json
@@ -149,11 +150,17 @@ class MutantSupply:
         """Return what the corpus reaches, as of the first start: the order depends on it."""
         before = read_json(self._run_dir.mutants / MEASURED) or {}
         if before.get("key") == self._key():
-            return BuildReach.from_json(before)
+            with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError):
+                return BuildReach.from_json(before)
         entries: list[Path] = []
         if self._campaign.table("mutants")["order"] == "roadblocks":
-            entries = sorted(self._run_dir.out.glob("*/queue/id:*"))
-        return await self._backend.reach([*seeds, *entries])
+            entries = await asyncio.to_thread(self._newest_entries)
+        return await self._backend.reach([*entries, *seeds])
+
+    def _newest_entries(self) -> list[Path]:
+        """The target's queue entries with new edges, the newest first: of many, not all are run."""
+        entries = self._run_dir.out.glob("*/queue/id:*+cov*")
+        return sorted(entries, key=lambda path: (path.name, path), reverse=True)
 
     def _take(self, mutant: SourceMutant) -> None:
         self._found.append(mutant)

@@ -11,9 +11,10 @@ import hashlib
 import os
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 from pathlib import Path
 
 from fuzztui.features.fuzzfirst.batch import BatchRunner
@@ -81,8 +82,8 @@ class Transfer:
         self._turn = asyncio.Lock()
         self._parts = {o: _Part(out / MUTANT_INPUTS / part) for o, part in _PARTS.items()}
         self._edges: set[int] = set()
-        self.seed_edges: set[int] = set()
-        """Edges that the seeds cover on the target."""
+        self._seed_edges: dict[str, int] = {}
+        """Digest -> edges that a seed covers on the target, as a set of bits."""
         self._ledger = JsonLines(out.parent / "mutants" / "verdicts.jsonl")
         self._verdicts: dict[str, str] = {}
         for row in self._ledger.rows:
@@ -100,9 +101,13 @@ class Transfer:
         async with self._turn:
             async for some in run_all(self._batch, seeds):
                 await in_thread(partial(self._learn, some))
-            self.seed_edges |= self._edges
+                self._seed_edges |= {one.digest: _bits(edges_of(verdict)) for one, verdict in some}
             async for some in run_all(self._batch, await asyncio.to_thread(self._look)):
                 await in_thread(partial(self._learn, some))
+
+    def edges_of_seeds(self, digests: Iterable[str]) -> int:
+        """Return how many edges of the target these seeds cover."""
+        return reduce(or_, (self._seed_edges.get(digest, 0) for digest in digests), 0).bit_count()
 
     async def take(self, inputs: Sequence[Input]) -> int:
         """Run inputs on the target and keep what is new, in the order given.
@@ -210,3 +215,11 @@ def _name(number: int, one: Input, sig: int) -> str:
     entry = one.parent if of[2] else int(of[3])
     source = [f"sync:{of[1]}", *([f"src:{entry:06}"] if entry >= 0 else [])]
     return entry_name(number, ",".join([*fields, *source, *times, f"op:{file_name(one.origin)}"]))
+
+
+def _bits(numbers: Iterable[int]) -> int:
+    made = bytearray()
+    for number in numbers:
+        made.extend(bytes(max(0, (number >> 3) + 1 - len(made))))
+        made[number >> 3] |= 1 << (number & 7)
+    return int.from_bytes(made, "little")

@@ -174,6 +174,8 @@ class Turn:
             self._record_progress("done", self._mutant.state, costs, brought)
             self._judge()
         elif pruned.kept and pruned.lost and not self._is_wanted:
+            # Else a restart would take these seeds for what a turn has left.
+            await asyncio.to_thread(shutil.rmtree, self._run_dir.seeds, ignore_errors=True)
             self._record_progress("refused", pruned.lost, costs, brought)
             self._judge()
         elif pruned.kept or not pruned.aside:  # in-process engines can start without seeds

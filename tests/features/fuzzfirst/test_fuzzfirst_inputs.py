@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -136,12 +137,15 @@ def test_a_mutant_on_which_the_seeds_reach_less(lab, monkeypatch):
     assert lab.begin(corpora, "m6", Wide(0)).lost
 
 
-def test_without_all_seeds_nothing_is_said_about_them(lab, monkeypatch):
+def test_a_rejected_mutant_leaves_nothing_to_a_restart(lab, monkeypatch):
     monkeypatch.setattr(Ground, "batch", lambda self, command, label: Wide(40))
     corpora = lab.corpora()
     assert lab.begin(corpora, "m1", Wide(9)).lost
+    shutil.rmtree(lab.home.in_slot("m1").seeds)  # as the turn does
     (lab.home.seeds / "two").unlink()
-    assert lab.begin(corpora, "m2", Wide(9)).lost == ""
+    pruned = lab.begin(lab.corpora(), "m2", Wide(9))
+    assert texts(pruned) == ["one", "three"]
+    assert pruned.lost, "of the seeds that are left"
 
 
 def test_what_a_mutant_does_not_survive_comes_back_also_after_a_restart(lab, corpora):

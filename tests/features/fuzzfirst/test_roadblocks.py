@@ -71,6 +71,19 @@ int f(int n) { @+
 """) == [(2, 2, True, [])]
 
 
+def test_a_brace_on_a_line_of_its_own_belongs_to_the_branch():
+    assert found("""
+int f(int n)
+{ @+
+    if (n > 3) @+?
+    { @-
+        deep(n); @-
+    }
+    return n; @+
+}
+""") == [(3, 2, True, [])]
+
+
 def test_what_comes_after_an_early_return():
     assert found("""
 int f(int n) { @+

@@ -85,7 +85,7 @@ def folded_line(status: Status, first: FuzzfirstSummary, width: int) -> Line:
     ]
     killed, _ = (0, 0) if status.mutants is None else status.mutants.scored
     total = first.phases.total()
-    turns = total - sum(first.phases[phase] for phase in ("waiting", "at work"))
+    turns = first.phases["done"]
     brought = f", {words}" if (words := transferred_text(first.brought)) else ""
     counts = f"  {turns:,} of {several(total, 'mutant')} had a turn, {killed:,} killed"
     brief = f"  {turns:,} of {several(total, 'mutant')} done"
