@@ -23,15 +23,20 @@ from fuzztui.run.process.service import Service, ServiceContext
 LIMIT_S: Final = 60.0
 """Seconds for loading the tests and running one finding."""
 
+TRIES: Final = 3
+"""Most findings of a signature that are run until one is saved, and again at the end."""
+
 LAST_S: Final = 60.0
 """Seconds at the end of a campaign for the findings that are left."""
 
 
 class HostExamples(Service):
-    """Runs the first finding of each signature here, and saves it for Hypothesis.
+    """Runs a finding of each signature here, and saves it for Hypothesis.
 
-    Hosts have no project, only copies of its files. ``record``: called with an event about each
-    finding: a message if it cannot be saved.
+    Hosts have no project, only copies of its files. A finding that cannot be saved (a busy machine,
+    a target that does not always fail) leaves its signature to the next finding of it, and is tried
+    once more at the end. ``record``: called with an event about each finding: a message if it
+    cannot be saved.
     """
 
     def __init__(
@@ -40,8 +45,10 @@ class HostExamples(Service):
         self._campaign, self._run_dir, self._state = campaign, run_dir, state
         self._record = record
         self._done: set[tuple[str, str]] = set()
-        """By property and signature. Findings of an earlier hub are run again: that hub may have
-        ended before it had saved them."""
+        """By property and signature: what is saved. Findings of an earlier hub are run again: that
+        hub may have ended before it had saved them."""
+        self._failed: dict[tuple[str, str], set[str]] = {}
+        """By property and signature: the findings that could not be saved."""
         self._warned: set[str] = set()
 
     async def run(self, until: float = inf) -> None:
@@ -50,10 +57,13 @@ class HostExamples(Service):
             if time.monotonic() >= until:
                 return
             why = await asyncio.to_thread(self._save, file)
-            self._done.add((finding.property, finding.signature))
+            key = (finding.property, finding.signature)
             if not why:
+                self._done.add(key)
                 self._record(ExampleSaved(finding.instance, finding.file))
-            elif why not in self._warned:
+                continue
+            self._failed.setdefault(key, set()).add(finding.key)
+            if why not in self._warned:
                 self._warned.add(why)
                 text = f"the example is not saved for Hypothesis: {why}"
                 self._record(Message("warning", text))
@@ -61,6 +71,7 @@ class HostExamples(Service):
     async def ended(self, end: str, reason: str) -> None:
         """Save what is left at the end of the campaign."""
         until = time.monotonic() + LAST_S
+        self._failed.clear()
         while (left := self._new()) and time.monotonic() < until:
             await self.run(until)
         if left:
@@ -71,7 +82,9 @@ class HostExamples(Service):
         found: dict[tuple[str, str], tuple[Finding, Path]] = {}
         for finding in self._state.findings.values():
             key = (finding.property, finding.signature)
+            failed = self._failed.get(key, ())
             known = key in self._done or key in found or is_in_tests(finding)
+            known = known or finding.key in failed or len(failed) >= TRIES
             if known or finding.category != CRASH.category or not all(key):
                 continue
             file = self._run_dir.input(finding.instance, finding.file)

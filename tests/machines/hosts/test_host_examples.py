@@ -62,6 +62,41 @@ async def test_the_first_of_each_signature_is_saved_but_no_example_of_the_tests(
     assert hub.events == [ExampleSaved("main", "crashes/id:1")]
 
 
+async def test_a_finding_that_cannot_be_saved_leaves_its_signature_to_the_next(hub: Hub) -> None:
+    for name in ("id:1", "id:2", "id:3"):
+        hub.add(name, "s")
+    hub.answers = [[{"saved": "it only times out"}]]
+    for _ in range(3):
+        await hub.examples.run()
+    assert hub.asked == ["id:1", "id:2"]
+    warning, saved = hub.events
+    assert isinstance(warning, Message) and saved == ExampleSaved("main", "crashes/id:2")
+
+
+async def test_a_signature_of_which_no_finding_can_be_saved_is_left_alone(hub: Hub) -> None:
+    for number in range(9):
+        hub.add(f"id:{number}", "s")
+    hub.answers = [[{"saved": "no choices"}]] * 9
+    for _ in range(9):
+        await hub.examples.run()
+    assert hub.asked == [f"id:{number}" for number in range(module.TRIES)]
+
+
+async def test_what_could_not_be_saved_is_tried_once_more_at_the_end(hub: Hub) -> None:
+    hub.add("id:1", "s")
+    hub.add("id:2", "of another")
+    hub.answers = [[{"saved": "it only times out"}], [{"saved": "no choices"}]]
+    await hub.examples.run()
+    await hub.examples.run()
+    assert hub.asked == ["id:1", "id:2"]
+    hub.answers = [[{"saved": ""}], [{"saved": "no choices"}]]
+    await hub.examples.ended("finished", "")
+    assert hub.asked == ["id:1", "id:2"] * 2
+    first, second, saved = hub.events  # each reason once
+    assert isinstance(first, Message) and isinstance(second, Message)
+    assert saved == ExampleSaved("main", "crashes/id:1")
+
+
 async def test_what_the_target_prints_is_no_answer(hub: Hub) -> None:
     hub.add("id:1", "s")
     hub.answers = [[{"saved": ""}, {"saved": "no strategy\x1b"}]]

@@ -183,6 +183,8 @@ def test_findings_of_a_suite_are_examples_here(tmp_path: Path, hosts: Hosts) -> 
     campaign.fuzztui(campaign.file, "--headless", code=10)
     state = campaign.state()
     assert {f.property for f in state.findings.values()} == {"tests/test_shop.py::test_price"}
+    messages = [r.event for r in campaign.records() if isinstance(r.event, Message)]
+    assert [m.text for m in messages if m.level != "info"] == []
     assert any(f.example for f in state.findings.values())
     assert [*state.sources] == [str(tmp_path / "shop_of_hosts.py")]  # one file, which is here
     index = SourceIndex()
@@ -190,8 +192,6 @@ def test_findings_of_a_suite_are_examples_here(tmp_path: Path, hosts: Hosts) -> 
     assert index.findings_at(str(tmp_path / "shop_of_hosts.py"), 3)
     lines = index.lines(str(tmp_path / "shop_of_hosts.py"))
     assert lines is not None and lines.covered == 2  # failing inputs do not count
-    messages = [r.event for r in campaign.records() if isinstance(r.event, Message)]
-    assert [m.text for m in messages if m.level != "info"] == []
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"],
         cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path)}, text=True,
