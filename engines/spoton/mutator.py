@@ -86,7 +86,7 @@ class TypedMutator:
         self._distances, self._relations = distances, relations
         self._mutate_plainly = _as_plain(ChoiceMutator(rng).mutate)
         self._set_share = targeted
-        self.mixture = self.mixed_with(())
+        self.mixed_with(())
         distances.on_goals = self._fix
 
     def mixed_with(self, others: Sequence[WeightedMutator]) -> YieldMutators:

@@ -18,10 +18,10 @@ from fuzztui.run.campaign.rundir import RunDir
 
 
 def _weigh(options: argparse.Namespace) -> list[WeighType]:
-    """``weigh TYPE 3``; ``x2`` and ``x0.5`` multiply each instance's present weight."""
+    """``weigh-type TYPE 3``; ``x2`` and ``x0.5`` multiply each instance's present weight."""
     if not options.id or len(options.more) != 1:
         raise UsageError(
-            "weigh needs a type and a weight; for example datetime.date 3, or x2, or x0.5"
+            "weigh-type needs a type and a weight; for example datetime.date 3, or x2, or x0.5"
         )
     text = options.more[0]
     state = _state(options)
@@ -157,7 +157,7 @@ _TYPE = "a type, such as datetime.date"
 _BRANCH = "a branch, package/module.py:12:then"
 
 ACTIONS: dict[str, CtlAction] = {
-    "weigh": CtlAction(_weigh, _TYPE, "3, x2 or x0.5"),
+    "weigh-type": CtlAction(_weigh, _TYPE, "3, x2 or x0.5"),
     "ban": CtlAction(_of_type(0.0), _TYPE),
     "unban": CtlAction(_of_type(1.0), _TYPE),
     "pin": CtlAction(_of_goal(PinGoal), _BRANCH),

@@ -241,12 +241,12 @@ def test_the_status_tells_kinds_of_coverage_apart(tmp_path, figures, words):
 @pytest.mark.parametrize(
     ("argv", "asked"),
     [
-        (["weigh", DATE, "3"], WeighType(DATE, 3.0)),
-        (["weigh", DATE, "0"], WeighType(DATE, 0.0)),
-        (["weigh", PATH, "x2"], WeighType(PATH, 4.0)),
-        (["weigh", PATH, "x0.5"], WeighType(PATH, 1.0)),
-        (["weigh", "Path", "X2"], WeighType(PATH, 4.0)),
-        (["weigh", "Decimal", "x2"], WeighType("decimal.Decimal", 2.0)),  # nothing is known of it
+        (["weigh-type", DATE, "3"], WeighType(DATE, 3.0)),
+        (["weigh-type", DATE, "0"], WeighType(DATE, 0.0)),
+        (["weigh-type", PATH, "x2"], WeighType(PATH, 4.0)),
+        (["weigh-type", PATH, "x0.5"], WeighType(PATH, 1.0)),
+        (["weigh-type", "Path", "X2"], WeighType(PATH, 4.0)),
+        (["weigh-type", "Decimal", "x2"], WeighType("decimal.Decimal", 2.0)),  # nothing is known of it
         (["ban", "date"], WeighType(DATE, 0.0)),
         (["ban", HOSTILE], WeighType(HOSTILE, 0.0)),
         (["unban", HOSTILE], WeighType(HOSTILE, 1.0)),
@@ -272,16 +272,16 @@ def test_commands(stands, argv, asked):
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["weigh"], "weigh needs a type and a weight"),
-        (["weigh", DATE], "weigh needs a type and a weight"),
-        (["weigh", DATE, "2", "3"], "weigh needs a type and a weight"),
-        (["weigh", DATE, "much"], "'much' is not a weight"),
-        (["weigh", DATE, "xx2"], "'xx2' is not a weight"),
-        (["weigh", DATE, "nan"], "a weight is from 0 to 1,000,000, not nan"),
-        (["weigh", DATE, "1e7"], "a weight is from 0 to 1,000,000"),
-        (["weigh", PATH, "x1e6"], "a weight is from 0 to 1,000,000, not 2000000"),
-        (["weigh", DATE, "x-1"], "a weight is from 0 to 1,000,000, not -1"),
-        (["weigh", HOSTILE, "x2"], "is banned, so x2 has no effect"),
+        (["weigh-type"], "weigh-type needs a type and a weight"),
+        (["weigh-type", DATE], "weigh-type needs a type and a weight"),
+        (["weigh-type", DATE, "2", "3"], "weigh-type needs a type and a weight"),
+        (["weigh-type", DATE, "much"], "'much' is not a weight"),
+        (["weigh-type", DATE, "xx2"], "'xx2' is not a weight"),
+        (["weigh-type", DATE, "nan"], "a weight is from 0 to 1,000,000, not nan"),
+        (["weigh-type", DATE, "1e7"], "a weight is from 0 to 1,000,000"),
+        (["weigh-type", PATH, "x1e6"], "a weight is from 0 to 1,000,000, not 2000000"),
+        (["weigh-type", DATE, "x-1"], "a weight is from 0 to 1,000,000, not -1"),
+        (["weigh-type", HOSTILE, "x2"], "is banned, so x2 has no effect"),
         (["ban"], "ban needs a type"),
         (["ban", "datetime.dat"], "no goal depends on a type 'datetime.dat'.*mean datetime.date"),
         (["ban", "decimal"], "did you mean decimal.Decimal"),
@@ -312,7 +312,7 @@ def test_what_is_refused_before_it_is_sent(stands, argv, words):
     "argv",
     [
         ["ban", DATE],
-        ["weigh", DATE, "2"],
+        ["weigh-type", DATE, "2"],
         ["pin", THEN],
         ["unpin"],
         ["ignore", THEN],
@@ -328,7 +328,7 @@ def test_only_spoton_aims(stands, argv):
 def test_before_anybody_has_told_anything_it_is_sent(stands):
     stands(campaign(), None)
     assert command("ban", "m.C") == WeighType("m.C", 0.0)
-    assert command("weigh", "m.C", "x2") == WeighType("m.C", 2.0)
+    assert command("weigh-type", "m.C", "x2") == WeighType("m.C", 2.0)
     assert command("pin", THEN) == PinGoal(THEN)
     assert command("ignore", THEN) == IgnoreGoal(THEN)
 
@@ -342,12 +342,12 @@ def test_without_targets_json_the_log_tells(stands):
 
 def test_instances_that_differ_are_weighed_each_by_its_own(stands):
     stands(campaign(FIGURES, replace(FIGURES, instance="s1", weights=[4.0, 2.0, 0.0])))
-    options = parse(["ctl", "RUN", "weigh", DATE, "x0.5"])
-    assert ctl.ACTIONS["weigh"].make(options) == [
+    options = parse(["ctl", "RUN", "weigh-type", DATE, "x0.5"])
+    assert ctl.ACTIONS["weigh-type"].make(options) == [
         WeighType(DATE, 0.5, "main"), WeighType(DATE, 2.0, "s1"),
     ]  # fmt: skip
-    assert command("weigh", PATH, "x2") == WeighType(PATH, 4.0)
-    assert command("weigh", DATE, "x2", "--instance", "s1") == WeighType(DATE, 8.0, "s1")
+    assert command("weigh-type", PATH, "x2") == WeighType(PATH, 4.0)
+    assert command("weigh-type", DATE, "x2", "--instance", "s1") == WeighType(DATE, 8.0, "s1")
 
 
 @pytest.mark.parametrize("argv", [["ban", DATE, PATH], ["targeted", "1", "2"], ["pin", THEN, "x"]])
@@ -373,7 +373,7 @@ kind = "spoton"
 @pytest.mark.parametrize("name", ["gens.Day", "Day"])
 def test_a_generators_type_is_taken_for_what_it_is_an_alias_of(stands, tmp_path, capsys, name):
     (tmp_path / "campaign.toml").write_text(ALIASES)
-    assert command("weigh", name, "3") == WeighType(DATE, 3.0)
+    assert command("weigh-type", name, "3") == WeighType(DATE, 3.0)
     assert "using datetime.date" in capsys.readouterr().err
     assert command("ban", DATE) == WeighType(DATE, 0.0)
     assert not capsys.readouterr().err
@@ -390,7 +390,7 @@ def test_a_generators_type_is_taken_for_what_it_is_an_alias_of(stands, tmp_path,
 def test_aliases_that_do_not_help(stands, tmp_path, name, words):
     (tmp_path / "campaign.toml").write_text(ALIASES)
     with pytest.raises(CliError, match=words):
-        command("weigh", name, "x2")
+        command("weigh-type", name, "x2")
 
 
 def test_aliases_of_a_file_that_cannot_be_read(stands, tmp_path):

@@ -195,7 +195,7 @@ def test_a_mistyped_command_is_told_its_neighbour(home):
     home("atach", "runs/x", code=2)
     assert "did you mean attach?" in home.stderr
     for args, meant in (
-        (["ctl", "runs/x", "wiegh", "x"], "weigh"),
+        (["ctl", "runs/x", "wiegh-type", "x"], "weigh-type"),
         (["mutants", "lits", "x"], "list"),
         (["mutators", "--sort", "pay"], "pays"),
         (["types", "--jsno"], "--json"),

@@ -109,14 +109,14 @@ def test_types_are_told_of_and_steered(shop):
 
     assert shop("ctl", run, "ban", "date").startswith(f"applied: {DATE} is banned")
     for _ in range(2):  # each by what the one before has left
-        answer = shop("ctl", run, "weigh", PRICE, "x2")
+        answer = shop("ctl", run, "weigh-type", PRICE, "x2")
         assert answer.startswith("applied: ")
         assert f"{PRICE} weighs " in answer
     wait_until(lambda: told("types")[PRICE]["probability"] > 0)
     now = told("types")
     assert (now[DATE]["weight"], now[DATE]["probability"]) == (0, 0)
     assert (now[PRICE]["weight"], now[PRICE]["differs"]) == (4, False)
-    shop("ctl", run, "weigh", "date", "x2", code=2)
+    shop("ctl", run, "weigh-type", "date", "x2", code=2)
     assert "is banned" in shop.stderr
     shop("ctl", run, "ban", "datetime.dat", code=2)
     assert f"did you mean {DATE}?" in shop.stderr
@@ -174,7 +174,7 @@ def test_a_program_that_is_edited_is_aimed_at_again(shop):
         return {message.text for message in logged(shop.run, Message)}
 
     wait_until(lambda: now().get("frontier", 0) >= 3)
-    shop("ctl", run, "weigh", PRICE, "3")
+    shop("ctl", run, "weigh-type", PRICE, "3")
     shop("ctl", run, "pin", SIGN)
     shop("ctl", run, "ignore", YEAR)
     shop("ctl", run, "ignore", LONG)

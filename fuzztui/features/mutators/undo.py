@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fuzztui.features.mutators.fold import mutator_wishes, settings
-from fuzztui.kernel.model.inverses import Inverse, Undos, each
+from fuzztui.kernel.model.inverses import Inverse, Undos, each, of_weight
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.commands import SetMixture, WeighMutator
 
@@ -18,13 +18,7 @@ def _mixture(command: SetMixture, before: State, now: State) -> Inverse:
     )
 
 
-def _weight(command: WeighMutator, before: State, now: State) -> Inverse:
-    return each(
-        mutator_wishes(before, command.mutator, command.instance),
-        mutator_wishes(now, command.mutator, command.instance),
-        lambda weight, name: WeighMutator(command.mutator, weight, name),
-        command.instance,
-    )
-
-
-UNDO: Undos = {SetMixture: _mixture, WeighMutator: _weight}
+UNDO: Undos = {
+    SetMixture: _mixture,
+    WeighMutator: of_weight(WeighMutator, "mutator", mutator_wishes),
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fuzztui.features.targeting.fold import weights
-from fuzztui.kernel.model.inverses import Inverse, Undos, each
+from fuzztui.kernel.model.inverses import Inverse, Undos, each, of_weight
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.commands import (
@@ -14,15 +14,6 @@ from fuzztui.kernel.wire.commands import (
     WeighType,
 )
 from fuzztui.kernel.wire.events import TargetingStats
-
-
-def _weight(command: WeighType, before: State, now: State) -> Inverse:
-    return each(
-        weights(before, command.type, command.instance),
-        weights(now, command.type, command.instance),
-        lambda weight, name: WeighType(command.type, weight, name),
-        command.instance,
-    )
 
 
 def _share(figures: TargetingStats) -> float | None:
@@ -78,4 +69,7 @@ def _goal(command: TypeCommand, before: State, now: State) -> Inverse:
     return Inverse(tuple(commands), note)
 
 
-UNDO: Undos = {WeighType: _weight, **dict.fromkeys((PinGoal, IgnoreGoal, SetTargetedShare), _goal)}
+UNDO: Undos = {
+    WeighType: of_weight(WeighType, "type", weights),
+    **dict.fromkeys((PinGoal, IgnoreGoal, SetTargetedShare), _goal),
+}

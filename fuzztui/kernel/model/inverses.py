@@ -133,3 +133,27 @@ def each(
     if all(value == values[0] for value in values) and len(old) == len(now):
         return Inverse((make(values[0], only),))
     return Inverse(tuple(make(value, name) for name, value in old.items() if now[name] != value))
+
+
+def of_weight(
+    make: Callable[[str, float, str], Command],
+    subject: str,
+    weights: Callable[[State, str, str], Mapping[str, float]],
+) -> Callable[[Any, State, State], Inverse]:
+    """Return the undo of a command that gives something a weight.
+
+    ``make``: makes a command of a name, a weight and an instance. ``subject``: the command's
+    attribute with the name. ``weights``: the weights by instance, of a state, a name and an
+    instance (empty: all).
+    """
+
+    def undo(command: Any, before: State, now: State) -> Inverse:
+        name, only = getattr(command, subject), command.instance
+        return each(
+            weights(before, name, only),
+            weights(now, name, only),
+            lambda weight, instance: make(name, weight, instance),
+            only,
+        )
+
+    return undo

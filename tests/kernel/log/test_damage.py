@@ -214,7 +214,7 @@ COMMANDS = {
     "sync": ["sync", "RUN", "SHARED"],
     "merge": ["merge", "RUN", "WHOLE", "-o", "SHARED"],
     "ctl aiming": ["ctl", "RUN", "ban", "t"],
-    "ctl of mutants": ["ctl", "RUN", "weigh", "t", "3"],
+    "ctl of mutants": ["ctl", "RUN", "weigh-type", "t", "3"],
 }
 READ_NO_LOG = {
     "watch", "mutate", "targets", "repro", "minimise", "check", "samples", "schema", "themes",

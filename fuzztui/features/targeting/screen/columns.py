@@ -133,7 +133,9 @@ def _reached(row: GoalRow) -> Cell:
     share = reached_share(row)
     if share < 0:
         return format.NONE, "muted"
-    return (format.share(share), "") if share else ("never", "muted")
+    if share:
+        return format.share(share), ""
+    return f"<{format.share(1 / row.checked_trials)}", "muted"  # the corpus may have reached it
 
 
 LEGEND = Legend({
