@@ -45,6 +45,12 @@ def _mutants(parser: CommandParser) -> Run:
     )
     parser.json("a list of objects; show: one")
     parser.flag("--csv", "with matrix: print a line per kill")
+    parser.flag(
+        "--complete",
+        "with matrix, of a campaign that has ended: first run all kept inputs on all mutants that "
+        "had a turn, which are built again",
+    )
+    parser.time("--budget", "with --complete: end after this time, such as 5m (0: no limit)", 0.0)
     parser.output("FILE", "with export: the file (default: stdout)")
     parser.flag(
         "--survivors",

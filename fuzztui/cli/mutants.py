@@ -15,6 +15,7 @@ from typing import Any
 
 from fuzztui.cli.mutant_lines import MIN_CHANGE, cut, summary_line
 from fuzztui.cli.mutants_export import write_report
+from fuzztui.cli.mutants_matrix import kill_matrix
 from fuzztui.cli.mutants_rank import rank_mutants
 from fuzztui.cli.output import (
     DAMAGED,
@@ -31,7 +32,6 @@ from fuzztui.cli.samples import campaign_or_project, named
 from fuzztui.cli.since import code_changes, name_in_tree, nothing_changed
 from fuzztui.cli.worklist import (
     diff_of,
-    kill_matrix,
     stage_rows,
     turn_details,
     turn_dict,
@@ -85,6 +85,10 @@ def mutants(options: argparse.Namespace) -> int:
     """Carry out ``list``, ``show``, ``rank``, ``matrix`` or ``export``."""
     if options.csv and options.what != "matrix":
         raise UsageError(f"--csv is for matrix, not for {options.what}")
+    if (options.complete or options.budget) and options.what != "matrix":
+        raise UsageError(f"--complete and --budget are for matrix, not for {options.what}")
+    if options.budget and not options.complete:
+        raise UsageError("--budget is for --complete")
     if options.survivors and options.what != "list":
         raise UsageError(f"--survivors is for list, not for {options.what}")
     if options.what in ("show", "matrix") and (options.since or options.in_diff):
@@ -100,8 +104,7 @@ def mutants(options: argparse.Namespace) -> int:
     if options.what == "matrix":
         if options.selections:
             raise UsageError("mutants matrix takes only a run as argument")
-        run = find_run(options.path)
-        return kill_matrix(run, as_json=options.json, as_csv=options.csv)
+        return kill_matrix(options)
     return {"list": _list, "show": _show, "export": _export}[options.what](options)
 
 

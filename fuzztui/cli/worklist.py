@@ -1,12 +1,8 @@
-"""Format a fuzz-first run as text: the worklist, one mutant's turn, and the kill matrix."""
+"""Format a fuzz-first run as text: the worklist, and one mutant's turn."""
 
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
-import json
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -14,8 +10,7 @@ from typing import Any
 
 from fuzztui.cli.mutant_lines import MIN_CHANGE, cut, percent
 from fuzztui.cli.mutants_rank import shown_change
-from fuzztui.cli.output import DONE, CliError, at_terminal, duration
-from fuzztui.cli.runs import none_left, standing
+from fuzztui.cli.output import duration
 from fuzztui.cli.since import name_in_tree
 from fuzztui.features.fuzzfirst.fold import brought as brought_by
 from fuzztui.features.fuzzfirst.fold import (
@@ -31,7 +26,6 @@ from fuzztui.features.fuzzfirst.fold import (
     share_of,
     trials_of,
 )
-from fuzztui.features.fuzzfirst.kill_matrix import KillMatrix
 from fuzztui.features.fuzzfirst.screen.worklist_text import (
     earlier_text,
     roadblock_text,
@@ -44,13 +38,9 @@ from fuzztui.kernel.model.mutants import score_of, with_verdict
 from fuzztui.kernel.model.progress import AT_WORK, NO_TURN, PHASES, phase, shown_progress, verdict
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Instance, Mutant, State
-from fuzztui.run.campaign.rundir import SupervisorError
 
 _LIVE = PHASES.index("done") + 1
 """The first ``_LIVE`` items of ``PHASES`` are the progress of a mutant without problems."""
-
-_KILLERS = 3
-"""Maximum number of killers of a mutant that its line lists."""
 
 
 # --------------------------------------------------------------- the worklist
@@ -219,83 +209,3 @@ def folded_slots(state: State) -> tuple[list[Instance], str]:
     over = len(state.instances) - len(shown)
     line = f"  {several(over, 'instance')} that fuzzed mutants ended" if over else ""
     return shown, line
-
-
-# --------------------------------------------------------------- kill matrix
-
-
-def kill_matrix(run: Path, *, as_json: bool, as_csv: bool) -> int:
-    """Print which inputs kill which mutants. Raises :class:`CliError`."""
-    now = standing(run)
-    state = now.state
-    if not state.stage and now.is_lower_bound:
-        if as_json:
-            print(json.dumps({"problems": [*now.problems]}, indent=1))
-        raise none_left(run, now, "fuzz-first")
-    if not state.stage:
-        raise CliError(f"{run}: there is no kill matrix, because the campaign is not fuzz-first")
-    try:
-        matrix = KillMatrix(run / "mutants" / "kills.jsonl")
-    except SupervisorError as e:
-        raise CliError(str(e)) from None
-    if as_json:
-        whole = {**_matrix_dict(state, matrix), "problems": [*now.problems]}
-        print(json.dumps(whole, indent=1))
-    elif as_csv:
-        print(_matrix_csv(state, matrix), end="")
-    else:
-        width = shutil.get_terminal_size().columns if at_terminal() else 0
-        for line in matrix_lines(state, matrix, width):
-            print(line)
-    return DONE
-
-
-def _rows(state: State, matrix: KillMatrix) -> Iterator[tuple[Mutant | None, str, dict[str, str]]]:
-    for id in matrix.mutants():
-        yield state.mutants.get(id), id, dict(matrix.killers(id))
-
-
-def _matrix_dict(state: State, matrix: KillMatrix) -> dict[str, Any]:
-    rows = [
-        {
-            "id": id,
-            "file": m.file if m else None,
-            "line": m.line if m and m.line >= 0 else None,
-            "killers": killers,
-        }
-        for m, id, killers in _rows(state, matrix)
-    ]
-    alive = [m.id for m in state.mutants.values() if verdict(m) == "alive"]
-    return {"killed": rows, "alive": alive}
-
-
-def _matrix_csv(state: State, matrix: KillMatrix) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["mutant", "file", "line", "input", "oracle"])
-    for m, id, killers in _rows(state, matrix):
-        place = (m.file, m.line) if m else ("", "")
-        writer.writerows([id, *place, killer, oracle] for killer, oracle in killers.items())
-    return out.getvalue()
-
-
-def matrix_lines(state: State, matrix: KillMatrix, width: int = 0) -> Iterator[str]:
-    """Yield a line for each killed mutant, the easiest to kill first; then the best inputs."""
-    rows = sorted(_rows(state, matrix), key=lambda row: -len(row[2]))
-    if not rows:
-        yield "no mutant is killed yet"
-        return
-    of_id = max(len(brief(id)) for _, id, _ in rows)
-    yield f"{'inputs':>6}  {'mutant':<{of_id}}  killed by"
-    inputs: Counter[str] = Counter()
-    for _, id, killers in rows:
-        inputs.update(killers.keys())
-        named = [f"{killer} ({oracle})" for killer, oracle in list(killers.items())[:_KILLERS]]
-        more = f" and {len(killers) - _KILLERS:,} more" if len(killers) > _KILLERS else ""
-        line = f"{len(killers):>6,}  {brief(id):<{of_id}}  {brief(', '.join(named))}{more}"
-        yield cut(line, width) if width else line
-    best = ", ".join(f"{brief(name)} ({n:,})" for name, n in inputs.most_common(_KILLERS))
-    alive = sum(verdict(m) == "alive" for m in state.mutants.values())
-    killed = f"{several(len(rows), 'mutant')} killed by {several(len(inputs), 'input')}"
-    yield f"{killed}; {alive:,} alive"
-    yield f"the inputs that kill most: {best}"

@@ -246,7 +246,10 @@ def test_the_status_tells_kinds_of_coverage_apart(tmp_path, figures, words):
         (["weigh-type", PATH, "x2"], WeighType(PATH, 4.0)),
         (["weigh-type", PATH, "x0.5"], WeighType(PATH, 1.0)),
         (["weigh-type", "Path", "X2"], WeighType(PATH, 4.0)),
-        (["weigh-type", "Decimal", "x2"], WeighType("decimal.Decimal", 2.0)),  # nothing is known of it
+        (
+            ["weigh-type", "Decimal", "x2"],
+            WeighType("decimal.Decimal", 2.0),
+        ),  # nothing is known of it
         (["ban", "date"], WeighType(DATE, 0.0)),
         (["ban", HOSTILE], WeighType(HOSTILE, 0.0)),
         (["unban", HOSTILE], WeighType(HOSTILE, 1.0)),

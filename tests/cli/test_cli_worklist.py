@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from folding import fold
 
-from fuzztui.cli import ctl, main, score, worklist
+from fuzztui.cli import ctl, main, mutants_matrix, score, worklist
 from fuzztui.cli.headless import progress_line
 from fuzztui.cli.mutants import details, mutant_dict, no_mutants
 from fuzztui.cli.output import USAGE, CliError
@@ -240,8 +240,8 @@ def run(tmp_path, monkeypatch):
     matrix.add("a.c#0", {"m1/9": "crash"})
     matrix.add("a.c#3", {f"m2/{i}": "hang" for i in range(5)} | {"m1/9": "crash"})
     matrix.add(HOSTILE, {HOSTILE: HOSTILE})
-    monkeypatch.setattr(worklist, "standing", lambda run: RunStatus(campaign(), 1))
-    monkeypatch.setattr("fuzztui.cli.mutants.find_run", lambda path: path)
+    monkeypatch.setattr(mutants_matrix, "standing", lambda run: RunStatus(campaign(), 1))
+    monkeypatch.setattr("fuzztui.cli.mutants_matrix.find_run", lambda path: path)
     return tmp_path
 
 
@@ -250,7 +250,7 @@ def test_the_matrix_as_text(run, cli):
     assert lines[0].split() == ["inputs", "mutant", "killed", "by"]
     assert lines[1].split()[:2] == ["6", "a.c#3"]
     assert "m2/0 (hang), m2/1 (hang), m2/2 (hang) and 3 more" in lines[1]
-    assert "3 mutants killed by 7 inputs; 0 alive" in lines[-2]
+    assert "3 mutants killed by 7 inputs, 2 of them by one input only; 0 alive" in lines[-2]
     assert lines[-1].startswith("the inputs that kill most: m1/9 (2)")
     assert not any("\x1b" in line for line in lines)
 
@@ -268,10 +268,10 @@ def test_the_matrix_for_programs(run, cli):
 
 
 def test_a_matrix_of_nothing(tmp_path, monkeypatch, cli, capsys):
-    monkeypatch.setattr("fuzztui.cli.mutants.find_run", lambda path: path)
-    monkeypatch.setattr(worklist, "standing", lambda run: RunStatus(campaign(), 1))
+    monkeypatch.setattr("fuzztui.cli.mutants_matrix.find_run", lambda path: path)
+    monkeypatch.setattr(mutants_matrix, "standing", lambda run: RunStatus(campaign(), 1))
     assert cli("mutants", "matrix", tmp_path).out == "no mutant is killed yet\n"
-    monkeypatch.setattr(worklist, "standing", lambda run: RunStatus(State(), 1))
+    monkeypatch.setattr(mutants_matrix, "standing", lambda run: RunStatus(State(), 1))
     assert main(["mutants", "matrix", str(tmp_path)]) != 0
     assert "there is no kill matrix" in capsys.readouterr().err
 

@@ -129,7 +129,7 @@ class Corpora:
         on_mutant = {one.digest: outcome for one, outcome in pruned.aside}
         # Only inputs that ended well on the target can kill; all were run on the target before.
         on_target = self._transfer.verdicts
-        kills = _by_origin(killed_by(on_mutant, on_target), (one for one, _ in pruned.aside))
+        kills = by_origin(killed_by(on_mutant, on_target), (one for one, _ in pruned.aside))
         await asyncio.to_thread(self.matrix.add, mutant, kills)
         if pruned.aside:  # keep the copies: tidying up may remove the files of turns
             copies = await asyncio.to_thread(gather_aside, place)
@@ -173,7 +173,7 @@ class Corpora:
                 kills = await self._telling(command, queue)
             except Unrunnable as e:
                 trouble = trouble or f"the mutant cannot be run any more: {e}"
-        kills |= _by_origin(killed_by(on_mutant, on_target), failing)
+        kills |= by_origin(killed_by(on_mutant, on_target), failing)
         await asyncio.to_thread(self.matrix.add, mutant, kills)
         if self._sequential:
             before, self._last = self._last, await asyncio.to_thread(self._left_by, slot)
@@ -191,7 +191,7 @@ class Corpora:
             return {}
         fit = [one for one in queue if self._transfer.verdicts.get(one.digest) == "ok"]
         async with self._comparing:
-            return _by_origin(await self._outputs.differing(command, fit), fit)
+            return by_origin(await self._outputs.differing(command, fit), fit)
 
     def _corpus(self) -> list[Input]:
         """Return the inputs that are pruned for the next mutant, each content once."""
@@ -234,6 +234,7 @@ class Corpora:
         return gather(self._run_dir.in_slot(slot).out, names, FOLDERS)
 
 
-def _by_origin(kills: dict[str, str], inputs: Iterable[Input]) -> dict[str, str]:
+def by_origin(kills: dict[str, str], inputs: Iterable[Input]) -> dict[str, str]:
+    """Return kills (digest -> criterion) by the origins of the inputs."""
     names = {one.digest: one.origin for one in inputs}
     return {names[digest]: oracle for digest, oracle in kills.items() if digest in names}

@@ -237,7 +237,7 @@ class MutantSupply:
         """Build a mutant and record the result. Raises OSError if the mutant is not to blame."""
         record, into = self._context.record, self.into(mutant)
         record(MutantProgress(mutant.id, "building"))
-        built = await self._backend.build(_text(mutant), into)
+        built = await self._backend.build(source_of(mutant), into)
         if built.error and shutil.disk_usage(self._run_dir.mutants).free < MIN_ROOM:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._run_dir.mutants))
         costs = {"build": round(built.seconds, 3)}
@@ -300,7 +300,8 @@ def _listing(
     ]
 
 
-def _text(mutant: Mutant) -> SourceMutant:
+def source_of(mutant: Mutant) -> SourceMutant:
+    """Return the change of source that a mutant of the worklist is."""
     return SourceMutant(
         mutant.id, mutant.file, mutant.line, mutant.operator, mutant.before, mutant.after
     )

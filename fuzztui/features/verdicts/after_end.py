@@ -7,7 +7,6 @@ executed by the running campaign. So replay, `score`, and a campaign that is res
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +23,6 @@ from fuzztui.features.verdicts.judging import (
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import RECENT_COMMANDS, Mutant, State
-from fuzztui.kernel.remote.lock import LockHeld, RunLock
 from fuzztui.kernel.wire.codec import encode_command, encode_event
 from fuzztui.kernel.wire.commands import (
     AcceptMutants,
@@ -42,6 +40,7 @@ from fuzztui.kernel.wire.selection import parse_selection
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.supervise.campaign_log import CampaignLog
 from fuzztui.run.supervise.command_router import append, append_lines
+from fuzztui.run.supervise.ended_log import ended_log
 
 _OPEN = ("pending", "alive", "skipped", "equivalent")
 """States of mutants that a user can judge."""
@@ -65,22 +64,8 @@ def judge(run: Path, command: Judgement, by: str, undoes: Sequence[str] = ()) ->
 
     ``undoes``: as in :class:`~fuzztui.kernel.wire.events.CommandIssued`.
     """
-    run_dir = RunDir(run.resolve())
-    try:
-        lock = RunLock(run_dir.path)
-    except LockHeld as e:
-        raise SupervisorError(str(e)) from None
-    except OSError as e:
-        raise SupervisorError(f"{run}: cannot be locked: {e.strerror or e}") from None
-    try:
-        with closing(CampaignLog(run_dir, lambda event: None, lambda trouble: None)) as log:
-            log.clock.stay()  # the time of the campaign is over
-            return _judge(run_dir, log, command, by, undoes)
-    except OSError as e:
-        file = e.filename or run_dir.path
-        raise SupervisorError(f"{file}: cannot be written: {e.strerror or e}") from None
-    finally:
-        lock.release()
+    with ended_log(run) as (run_dir, log):
+        return _judge(run_dir, log, command, by, undoes)
 
 
 def _judge(
