@@ -259,14 +259,14 @@ async def test_a_file_that_is_not_as_it_was_is_not_shown(drive, tmp_path):
         d.assert_lacks("secret")
 
 
-async def test_without_mutants_it_says_why_and_what_to_do(drive):
-    async with drive(running(), press="4") as d:
-        d.assert_shows(
-            "This campaign has no mutants: its engine is zest.", 'kind = "mu2"', "fuzztui score RUN"
-        )
-        assert not d.screen.query_one(MutantStrip).display
-        await d.press("d", "E", "f", "m", "backspace")
-        assert not d.commands
+async def test_without_mutants_there_is_no_tab_and_a_reason(drive):
+    async with drive(running()) as d:
+        assert "4 Mut" not in d.text()
+        await d.press("4", "d", "E", "m")
+        assert d.screen.TAB == "overview" and not d.commands
+        assert "fuzztui score RUN" in d.notices()[0]
+        found(d.log, 5)  # an engine of a package
+        await d.until_shows("4 Mutants")
     async with drive(started("m", engine="mu2"), press="4") as d:
         assert "after loading the target" in d.text()
         found(d.log, 5)

@@ -24,9 +24,9 @@ def parsed(monkeypatch):
 async def test_a_new_tab_does_not_parse_all_styles_again(drive, parsed):
     async with drive(running()) as d:
         parsed.clear()
-        for key in "234":
+        for key in "235":
             await d.press(key)
-        assert d.screen.TAB == "mutants"
+        assert d.screen.TAB == "log"
         assert parsed == []
 
 

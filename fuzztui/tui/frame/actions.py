@@ -203,7 +203,7 @@ HOME_SCREENS = (
 )
 """The scopes of the table of runs, and of the runs side by side."""
 
-OPTIONAL = frozenset({"mutators", "types", "properties"})
+OPTIONAL = frozenset({"mutants", "mutators", "types", "properties"})
 """Screens that not every campaign has."""
 
 SCREENS = tuple(
@@ -219,8 +219,8 @@ SCREENS = tuple(
         ("log", "5", "Log", "Every event of the campaign"),
         ("mutators", "6", "Mutators", "Text mutators: what each one found, and the mixture"),
         ("types", "7", "Types", "Type targeting: the types and the uncovered goals"),
-        ("properties", "0", "Properties", "A suite's tests: their shares, corpora and findings"),
         ("source", "8", "Source", "The target's files: what is covered, mutants, findings by line"),
+        ("properties", "0", "Properties", "A suite's tests: their shares, corpora and findings"),
     )
 )  # fmt: skip
 

@@ -181,24 +181,3 @@ def _figures(mutant: Mutant) -> list[Line]:
         words = f"reached ×{reached:,}  infected ×{infected:,}  run ×{runs:,}"
         lines.append([*pair(label, words), TextSpan(f"  {plain(name)}", "muted")])
     return lines
-
-
-def no_mutants_lines(engine: str, *, first: bool = False) -> list[Line]:
-    """Return why there are no mutants, and how to get some.
-
-    ``first``: a fuzz-first campaign, which creates its mutants first.
-    """
-    if first:
-        return [[TextSpan("The mutants are being created and ranked.", "muted")]]
-    if engine == "mu2":
-        return [[TextSpan("The engine reports its mutants after loading the target.", "muted")]]
-    steps = (
-        ("live", 'kind = "mu2" under [engine] in the campaign file of a Python target'),
-        ("first", "a [mutants] table: fuzz mutants one by one, then the target"),
-        ("afterwards", "fuzztui score RUN: the mutation score of this corpus"),
-        ("beforehand", "fuzztui mutants list campaign.toml: what would be mutated"),
-    )
-    why = f"This campaign has no mutants: its engine is {plain(engine or 'unknown')}."
-    what = "Mutation analysis shows whether the inputs check the target, not only reach it."
-    lines: list[Line] = [[TextSpan(why, "bold")], [], [TextSpan(what)], []]
-    return [*lines, *(pair(name, words) for name, words in steps)]

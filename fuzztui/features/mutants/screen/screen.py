@@ -23,7 +23,7 @@ from fuzztui.features.fuzzfirst.screen.worklist_text import spent_text, turn_tex
 from fuzztui.features.mutants.scores import CodeScore
 from fuzztui.features.mutants.screen.columns import columns
 from fuzztui.features.mutants.screen.context import MutantContext
-from fuzztui.features.mutants.screen.detail import mutant_lines, no_mutants_lines
+from fuzztui.features.mutants.screen.detail import mutant_lines
 from fuzztui.features.mutants.screen.functions import FunctionTable, group_of
 from fuzztui.features.mutants.screen.groups import parse_filter
 from fuzztui.features.mutants.screen.steering import MutantControls
@@ -31,12 +31,12 @@ from fuzztui.features.mutants.screen.strip import MutantStrip
 from fuzztui.kernel.model.mutants import LIKELY, SURVIVORS, knowledge, nearest, outcome
 from fuzztui.kernel.model.progress import AT_WORK, PHASES, phase
 from fuzztui.kernel.model.selectors import ENDED
-from fuzztui.kernel.model.state import Changes, Finding, Mutant
+from fuzztui.kernel.model.state import Changes, Finding, Mutant, State
 from fuzztui.kernel.wire.commands import MutantCommand, names_of
 from fuzztui.kernel.wire.conditions import FilterKey
 from fuzztui.kernel.wire.selection import KEYS
 from fuzztui.tui.base import shell, source_excerpt
-from fuzztui.tui.base.canvas import Line
+from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.columns import Cell, Column, column_keys
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.pane import DetailPane
@@ -60,6 +60,7 @@ class MutantsScreen(MutantControls):
     """The summary of the analysis, and a row for each mutant."""
 
     TAB = "mutants"
+    ABSENT = "this campaign makes none; 'fuzztui score RUN' runs mutants on a Python target's corpus"
     SCOPES = ("listing", "marking")
     HINT = "words, or conditions: state=alive function=*parse_* runs>10"
     DEFAULT_CSS = """
@@ -93,6 +94,11 @@ class MutantsScreen(MutantControls):
         """The mutant under the cursor, and its progress."""
         self._first: FuzzfirstSummary | None = None
         """The worklist as of the last tick; None if there is none."""
+
+    @classmethod
+    def is_present(cls, state: State) -> bool:
+        """Whether the campaign has mutants, or will have some."""
+        return bool(state.mutants or state.stage or state.engine in ("", "mu2"))
 
     def body(self) -> Iterable[Widget]:
         """Yield the summary, the table and the details."""
@@ -320,13 +326,12 @@ class MutantsScreen(MutantControls):
         self.table.set_caption(*((f"{words} {passing}", passing, words) if narrowed else ()))
 
     def nothing(self) -> Sequence[Line]:
-        """Return why there are no mutants, and how to get some."""
+        """Return why there are no mutants yet."""
         if self.campaign.mutants:
             return ()
         if self._queue:
-            return no_mutants_lines("", first=True)
-        engines = [i.engine for i in list(self.campaign.instances.values()) if i.engine]
-        return no_mutants_lines(next(iter(engines), self.campaign.engine))
+            return [[TextSpan("The mutants are being created and ranked.", "muted")]]
+        return [[TextSpan("The engine reports its mutants after loading the target.", "muted")]]
 
     def details(self, row: Mutant, preview: SourceExcerpt | None, size: Size) -> Sequence[Line]:
         """Return the change with its source lines, and the mutant's properties."""
