@@ -88,7 +88,7 @@ class WholeMatrix:
                 self.failed[mutant.id] = str(e)
                 continue
             self._matrix.add(mutant.id, by_origin(kills, fit))
-            if kills and mutant.state == "alive":
+            if kills and mutant.state in ("alive", "pending"):  # pending: it was rejected
                 killer, oracle = next(iter(self._matrix.killers(mutant.id).items()))
                 self._record(
                     MutantState("", mutant.id, "killed", killer, oracle, steer=mutant.steer)
