@@ -20,6 +20,10 @@ from fuzztui.engines.directory.store import QUEUE, Store, entry_ids
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.kernel.base.files import PLACEHOLDER, read_if_regular
 
+NEAR_MISSES: Final = ".near"
+"""The peer, hidden from all but :class:`Sync` with ``only``, whose entries come close to something
+new: they cover nothing new here, but did in a mutant of the program."""
+
 _EVERY_S: Final = 5.0
 """Seconds between two readings of the peers' queues."""
 _U32: Final = struct.Struct("<I")
@@ -28,8 +32,10 @@ _U32: Final = struct.Struct("<I")
 class Sync:
     """A stage that proposes entries of peers; they are judged as any other candidate."""
 
-    def __init__(self, sync_dir: Path, store: Store, limit: int) -> None:
-        """``limit``: bytes to which larger entries are cut."""
+    def __init__(self, sync_dir: Path, store: Store, limit: int, only: str = "") -> None:
+        """``limit``: bytes to which larger entries are cut. ``only``: the one peer to read; empty:
+        all that are not hidden."""
+        self._only = only
         self._sync_dir, self._own, self._limit = sync_dir, store.directory, limit
         self._store = store
         self._due = 0.0
@@ -59,12 +65,12 @@ class Sync:
 
     def _read_peers(self) -> None:
         try:
-            peers = sorted(os.listdir(self._sync_dir))  # noqa: PTH208
+            every = sorted(os.listdir(self._sync_dir))  # noqa: PTH208
         except OSError:
             return
-        for peer in peers:
+        for peer in [self._only] if self._only else every:
             folder = self._sync_dir / peer / QUEUE
-            if self._sync_dir / peer == self._own or peer.startswith("."):
+            if peer != self._only and (peer == self._own.name or peer.startswith(".")):
                 continue
             try:
                 changed = folder.stat().st_mtime_ns

@@ -1,8 +1,8 @@
 """The stage that puts operands of comparisons into inputs (CmpLog, RedQueen, for Python).
 
-Each new entry of the corpus runs once more with recorded operands. Its children have one operand
-in the place of the other. How many of the trials they get depends on how many of them are kept,
-compared with other children; a small share always remains.
+Each new entry of the corpus, and each near miss of a mutant, runs once more with recorded operands.
+Its children have one operand in the place of the other. How many of the trials they get depends on
+how many of them are kept, compared with other children; a small share always remains.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.rescue import UNRECORDED, Unsafe
-from fuzztui.engines.inputs.candidate import Candidate
+from fuzztui.engines.directory.sync import NEAR_MISSES, Sync
+from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate
 from fuzztui.engines.inputs.drawn import RecordingInput
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.inputs.operands import Edit, Operands, Scalar, edits_of_bytes, edits_of_choices
@@ -55,6 +57,8 @@ OTHER: Final = "other"
 """The name of all other trials in reports: seeds, imported inputs, mutators of other engines."""
 _FIRST_REPORT: Final = 500
 """Trials until the trials by operation are reported; then whenever they have grown by a tenth."""
+_NEAR_AT_ONCE: Final = 8
+"""Most near misses that are taken each time when trials are counted."""
 _SHOWN: Final = 80
 """Characters of an operand in an event."""
 
@@ -107,7 +111,9 @@ class Comparisons:
         """
         self._corpus, self._rng, self._text = corpus, context.rng, context.text
         self._random = context.rng.random
-        self._limit = context.spec.engine.max_size
+        spec = context.spec
+        self._limit = spec.engine.max_size
+        self._near_misses = Sync(spec.sync_dir, context.store, self._limit, NEAR_MISSES)
         self._scheduler = scheduler
         self._coverage, self._journal = coverage, context.journal
         self._recorder = recorder or OperandRecorder(context.application)
@@ -235,6 +241,7 @@ class Comparisons:
             if self._own:
                 self._report(entries={str(entry.id): list(self._proposed)})
         self._known = len(entries)
+        self._take_near_misses()
         self._share.add(True, self._own, own)
         self._share.add(False, max(0, trials - self._trials - self._own), other)
         self._all_own += self._own
@@ -250,6 +257,17 @@ class Comparisons:
             done = {name: n + before.get(name, 0) for name, n in done.items()}
             done[OTHER] = max(0, trials - sum(done.values()))
             self._report(trials={name: n for name, n in done.items() if n})
+
+    def _take_near_misses(self) -> None:
+        """Study inputs of mutants that the program rejects: a comparison may be all that they fail.
+
+        A mutant without the check of a checksum accepts inputs whose checksum is wrong; here the
+        right one takes its place. (T-Fuzz, Peng et al. 2018, section V, solves the path instead.)
+        """
+        for near in islice(iter(self._near_misses.propose, None), _NEAR_AT_ONCE):
+            if near.begun is not None:
+                near.begun()
+            self._new.append(CorpusEntry(NO_ENTRY, "", near.data, 0))
 
     def _plan(self, entry: CorpusEntry) -> None:
         data, rng = entry.data, self._rng

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from first_lab import FuzzFirst
@@ -122,6 +123,59 @@ def test_mutants_first_and_then_the_target(first):
     # Each started from what the last one had, under names that tell.
     seeded = [e for e in first.events(EntriesSeeded) if e.instance == "m2"]
     assert any(origin.startswith("m1/") for e in seeded for origin in e.origins.values())
+
+
+SEALED = '''\
+"""Parts after a checksum of all of them."""
+
+from zlib import crc32
+
+
+class SealError(Exception):
+    """A wrong checksum."""
+
+
+def parts(data: bytes) -> int:
+    """Count the parts of each kind."""
+    if int.from_bytes(data[:4], "big") != crc32(data[4:]):
+        raise SealError
+    kinds = set()
+    for at in range(4, len(data) - 1, 2):
+        if data[at] == 1:
+            kinds.add("one")
+            if data[at + 1] > 100:
+                kinds.add("large")
+        elif data[at] == 2:
+            kinds.add("two")
+            if "one" in kinds:
+                kinds.add("both")
+    return len(kinds)
+'''
+
+
+def test_what_lacks_a_right_checksum_only_gets_it(first):
+    first.target = """
+function = "rooms.sealed:parts"
+include = ["rooms.sealed"]
+expected = ["rooms.sealed.SealError"]
+timeout = "5s"
+"""
+    (first.directory / "rooms" / "sealed.py").write_text(SEALED)
+    body = bytes([9, 9, 9, 9])
+    (first.directory / "seeds" / "hello").write_bytes(crc32(body).to_bytes(4, "big") + body)
+    first.more = '[mutants]\nsources = ["rooms.sealed"]\norder = "roadblocks"'
+    first.begin(budget="16000 trials", per_mutant="2000 trials")
+    state = first.over()
+    assert (state.state, state.stage) == ("finished", "target"), first.stderr()
+    near = [*(first.run / "out" / ".near" / "queue").iterdir()]
+    assert near and not any(sealed(file.read_bytes()) for file in near)
+    made = [e for e in state.entries.values() if e.instance == "main" and e.op == "compare"]
+    assert len(made) >= 3  # each covers something behind the checksum that no seed does
+    assert all(sealed((first.run / "out" / "main" / e.file).read_bytes()) for e in made)
+
+
+def sealed(data: bytes) -> bool:
+    return int.from_bytes(data[:4], "big") == crc32(data[4:])
 
 
 @pytest.mark.nightly

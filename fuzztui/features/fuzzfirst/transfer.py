@@ -2,6 +2,8 @@
 
 ``OUT/handed`` is a passive instance. The target's instances import from its ``queue``, as from any
 peer (its ids have no gaps); its ``crashes`` and ``hangs`` are findings of the target.
+``OUT/.near`` has the near misses: entries that cover something new in a mutant, and nothing new in
+the target. In-process engines put operands of the target's comparisons into these.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from functools import partial, reduce
 from operator import or_
 from pathlib import Path
 
+from fuzztui.engines.directory.store import QUEUE
+from fuzztui.engines.directory.sync import NEAR_MISSES
 from fuzztui.features.fuzzfirst.batch import BatchRunner
 from fuzztui.features.fuzzfirst.json_lines import JsonLines
 from fuzztui.features.fuzzfirst.prune import (
@@ -36,6 +40,10 @@ from fuzztui.run.observe.afl_names import parse_name
 TRACELESS = 20
 """Crashes, and hangs, without a trace that one transfer keeps: they cannot be distinguished."""
 
+NEAREST = 50
+"""Near misses that one transfer keeps."""
+
+_NEAR = "near"
 _PARTS = {"ok": "queue", "crash": "crashes", "hang": "hangs"}
 _ORIGIN = re.compile(r"([^/]+)/(?:(crashes|hangs)/)?([0-9]{1,10})")
 
@@ -81,6 +89,7 @@ class Transfer:
         self._batch = batch
         self._turn = asyncio.Lock()
         self._parts = {o: _Part(out / MUTANT_INPUTS / part) for o, part in _PARTS.items()}
+        self._near = _Part(out / NEAR_MISSES / QUEUE)
         self._edges: set[int] = set()
         self._seed_edges: dict[str, int] = {}
         """Digest -> edges that a seed covers on the target, as a set of bits."""
@@ -116,7 +125,7 @@ class Transfer:
         kept.
         """
         edges = 0
-        room = {"crash": TRACELESS, "hang": TRACELESS}
+        room = {"ok": 0, "crash": TRACELESS, "hang": TRACELESS, _NEAR: NEAREST}
         async with self._turn:
             fresh: dict[str, Input] = {}
             for one in inputs:
@@ -128,7 +137,7 @@ class Transfer:
 
     def _look(self) -> list[Input]:
         """Return the inputs of earlier transfers, and set the next ids."""
-        for part in self._parts.values():
+        for part in (*self._parts.values(), self._near):
             part.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             part.next_id = 1 + max((id_of(f.name) for f in part.directory.iterdir()), default=-1)
         return gather(self._out, [MUTANT_INPUTS], list(_PARTS.values()))
@@ -156,13 +165,17 @@ class Transfer:
                     continue
                 blind = outcome != "ok" and not verdict.trace
                 kept = room[outcome] if blind else self._news(verdict)
-                if kept:
+                is_near = outcome == "ok" and not kept and ",+cov" in one.path.name
+                if kept or (is_near and room[_NEAR]):
                     data = read_input(one.path)
                     if data is None or hashlib.sha256(data).hexdigest() != one.digest:
                         continue  # the file has changed since it was run
-                    edges += self._write(one, verdict, data)
-                    if blind:
-                        room[outcome] -= 1
+                    if is_near:
+                        self._put(self._near, _name(self._near.next_id, one, 0), data)
+                        room[_NEAR] -= 1
+                    else:
+                        edges += self._write(one, verdict, data)
+                        room[outcome] -= blind
                 rows.append(self._remember(one, verdict))
         finally:
             self._ledger.append(rows)
@@ -174,11 +187,13 @@ class Transfer:
         edges = 0
         if verdict.outcome == "ok":
             edges = len(edges_of(verdict) - self._edges)
-        name = _name(part.next_id, one, verdict.sig) + (",+cov" if edges else "")
-        write_whole(part.directory / name, data)
-        part.next_id += 1
+        self._put(part, _name(part.next_id, one, verdict.sig) + (",+cov" if edges else ""), data)
         self._cover(verdict)
         return edges
+
+    def _put(self, part: _Part, name: str, data: bytes) -> None:
+        write_whole(part.directory / name, data)
+        part.next_id += 1
 
     def _news(self, verdict: InputResult) -> set[int]:
         return _coverage(verdict) - self._parts[verdict.outcome].seen

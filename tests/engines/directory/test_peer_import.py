@@ -6,7 +6,7 @@ import pytest
 
 from fuzztui.engines.directory.rescue import Unsafe
 from fuzztui.engines.directory.store import QUEUE
-from fuzztui.engines.directory.sync import Sync
+from fuzztui.engines.directory.sync import NEAR_MISSES, Sync
 
 
 class Store:
@@ -79,3 +79,17 @@ def test_placeholders_are_no_entries(out):
     put(out, "peer", _1="b")
     (out / "peer/queue/id:000000,gone").touch()
     assert imported(Sync(out, Store(out / "main"), 100)) == [("peer", 1, b"b")]
+
+
+def test_near_misses_are_read_by_whoever_asks_for_them_only(tmp_path):
+    out = tmp_path / "out"
+    near = out / NEAR_MISSES / "queue"
+    near.mkdir(parents=True)
+    (near / "id:000000,sync:m1,src:000003,time:0,execs:0,op:m1+000003").write_bytes(b"near")
+    peer = out / "peer" / "queue"
+    peer.mkdir(parents=True)
+    (peer / "id:000000,time:0,execs:0,orig:x").write_bytes(b"peer")
+    store = Store(out / "main")
+    assert imported(Sync(out, store, 100)) == [("peer", 0, b"peer")]
+    assert imported(Sync(out, store, 100, NEAR_MISSES)) == [(NEAR_MISSES, 0, b"near")]
+    assert imported(Sync(out, store, 100, NEAR_MISSES)) == []  # noted, once they were tried

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from fuzztui.features.fuzzfirst import transfer as handing
 from fuzztui.features.fuzzfirst.prune import Input
 from fuzztui.features.fuzzfirst.showmap import InputResult
 from fuzztui.features.fuzzfirst.transfer import Transfer
+from fuzztui.kernel.wire.afl import id_of as parse_id
 from fuzztui.run.campaign.rundir import SupervisorError
 from fuzztui.run.observe.afl_names import parse_name
 
@@ -92,6 +94,28 @@ def test_what_covers_something_new_joins_the_queue_greedily(lab):
     for name in lab.files("queue"):
         assert parse_name(name).sync == "m7"
     assert sorted(p.name for p in (lab.out / "handed").iterdir()) == ["crashes", "hangs", "queue"]
+
+
+def test_what_was_new_to_a_mutant_only_is_a_near_miss(lab, tmp_path, monkeypatch):
+    def near():
+        return {f.name: f.read_text() for f in (lab.out / ".near" / "queue").iterdir()}
+
+    def of_mutant(text, *, new=True):
+        """An entry of the mutant's queue, which says whether it covered something new there."""
+        (made,) = lab.inputs([text])
+        name = f"id:{len(text):06},time:1,execs:1,op:havoc" + ",+cov" * new
+        return replace(made, path=made.path.rename(tmp_path / name))
+
+    entries = [of_mutant("ok 1:0"), of_mutant("ok 1:0  2:0", new=False), of_mutant("ok 7:0 1:0")]
+    entries.append(of_mutant("crash 1:0  2:0"))
+    assert asyncio.run(lab.handover.take(entries)) == 1
+    assert near() == {"id:000000,sync:m7,src:000000,time:0,execs:0,op:m7+000000": "ok 1:0"}
+    assert asyncio.run(lab.handover.take(entries)) == 0  # none twice, and not after a restart
+    monkeypatch.setattr(handing, "NEAREST", 2)
+    lab.start()
+    again = [of_mutant(f"ok 1:0{' ' * n} 2:0") for n in range(3, 7)]
+    asyncio.run(lab.handover.take([*entries, *again]))
+    assert [*map(parse_id, sorted(near()))] == [0, 1, 2]
 
 
 def test_findings_are_kept_that_differ_by_an_edge_with_signal_and_origin(lab):

@@ -60,7 +60,9 @@ class MutantsScreen(MutantControls):
     """The summary of the analysis, and a row for each mutant."""
 
     TAB = "mutants"
-    ABSENT = "this campaign makes none; 'fuzztui score RUN' runs mutants on a Python target's corpus"
+    ABSENT = (
+        "this campaign makes none; 'fuzztui score RUN' runs mutants on a Python target's corpus"
+    )
     SCOPES = ("listing", "marking")
     HINT = "words, or conditions: state=alive function=*parse_* runs>10"
     DEFAULT_CSS = """
