@@ -132,8 +132,7 @@ def build(context: Context) -> Parts:
                     arms.set_mixture(command.mixture, adaptive=command.adaptive)
                     answer = f"{command.mixture}{', adaptive' if command.adaptive else ''}"
                 case WeighMutator() if not command.problem:
-                    arms.weigh(command.mutator, command.weight)
-                    answer = f"{command.mutator} has weight {command.weight:g}"
+                    answer = arms.weigh(command.mutator, command.weight)
                 case _:
                     problem = f"this engine does not support the command {command.name}"
                     raise SteerError(command.problem or problem)
