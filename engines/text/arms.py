@@ -129,11 +129,15 @@ class MixtureState:
         arms = zip(self.block.arms[part], self._without[part], strict=True)
         return [0 if without else arm.wished for arm, without in arms]
 
-    def weigh(self, name: str, weight: float) -> None:
-        """Set the user's weight of a text mutator. Raises ValueError if that is impossible."""
+    def weigh(self, name: str, weight: float) -> str:
+        """Set the user's weight of a text mutator, and return its effect, for the user.
+
+        Raises ValueError if that is impossible.
+        """
         if name not in ARMS[_TEXT] or self._without[AT[name]]:
             raise ValueError("this campaign has no text mutator of this name")
         arm = self.block.arms[AT[name]]
+        share = arm.weight / self._sums[-1]
         before, arm.wish = arm.wish, 1 + ceil(1000 * weight)
         if not any(self._wished(_TEXT)):
             arm.wish = before
@@ -141,6 +145,8 @@ class MixtureState:
         if self.block.adaptive:
             self._weigh_by_finds()
         self._set(self.mixture, adaptive=self.block.adaptive)
+        now = f"{share:.1%} -> {arm.weight / self._sums[-1]:.1%} of text mutations"
+        return f"{name} has weight {weight:g}: {now}"
 
     def count_trial(self) -> None:
         """Count a trial; adapt the weights every :data:`PERIOD` trials."""
@@ -163,7 +169,7 @@ class MixtureState:
         prior = PRIOR_KEPT * sum(made) // max(sum(kept), 1) + 1
         havoc, text, splice = self.block.wish or self.mixture
         wish = [int(max(part, MIN_CLASS_SHARE) * _WHOLE) for part in (text, splice, havoc)]
-        parts = self._bandit(made, kept, wish, prior)
+        parts = self._bandit(made, kept, wish, [1, 1, 1], prior)
         havoc = max(parts[2] / sum(parts), earned(made, kept, prior))
         text = (1 - havoc) * parts[0] / (parts[0] + parts[1])
         text = min(max(text, MIN_CLASS_SHARE), 1 - havoc - MIN_CLASS_SHARE)
@@ -172,13 +178,13 @@ class MixtureState:
     def _weigh_by_finds(self) -> None:
         """Set the weights of mutators within their class, from the recent counters."""
         for part in _CLASSES:
-            arms = self.block.arms[part]
+            arms, wished = self.block.arms[part], self._wished(part)
             worth = [
                 wish * (a.applied > 0 or a.tried < MAX_FRUITLESS_DRAWS)
-                for a, wish in zip(arms, self._wished(part), strict=True)
+                for a, wish in zip(arms, wished, strict=True)
             ]
             recent = [a.window_applied for a in arms], [a.window_found for a in arms]
-            for arm, weight in zip(arms, self._bandit(*recent, worth, PRIOR), strict=True):
+            for arm, weight in zip(arms, self._bandit(*recent, worth, wished, PRIOR), strict=True):
                 arm.weight = weight
 
     # -------------------------------------------------------------------- drawing

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.engines.text.table import ARMS
+from fuzztui.kernel.wire.commands import MAX_MUTATOR_WEIGHT
 
 BLOCK: Final = ".text"
 """Name of the file in an instance's directory."""
@@ -30,7 +31,8 @@ _SEQUENCE: Final = slice(16, 24)
 _ADAPTIVE: Final = 1
 _USED: Final = _HEAD.size + len(ARMS) * _ARM.size
 _MOST: Final = 1 << 53
-_BOUNDS: Final = (_MOST, _MOST, _MOST, _MOST, 1_000_000, 1 << 30, 1 << 20, 1 << 30)
+_MAX_WISH: Final = 1 + 1000 * MAX_MUTATOR_WEIGHT
+_BOUNDS: Final = (_MOST, _MOST, _MOST, _MOST, 1_000_000, 1 << 30, 1 << 20, _MAX_WISH)
 _TRIES: Final = 3
 
 MAX_RECENT: Final = 1 << 30

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.directory import journal as j
@@ -37,24 +37,17 @@ from fuzztui.kernel.wire.commands import Command, SetMixture, WeighMutator
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
 from fuzztui.kernel.wire.mixture import Mixture
 
-COMBY: Final = ".comby-found"
-
 
 class FragmentFeedback(Feedback):
     """A feedback that keeps no input; it parses each kept entry once for its fragments."""
 
-    def __init__(self, syntax: Syntax, directory: Path, say: Callable[[str, str], None]) -> None:
-        """``say`` is called with warnings: templates that were dropped since the last entry."""
+    def __init__(self, syntax: Syntax, directory: Path) -> None:
         self.fragments = Fragments()
         self._parser = GuardedParser(syntax.spans, directory)
-        self._syntax, self._say, self._reported = syntax, say, len(syntax.problems)
 
     def learn(self, execution: Execution, entry: CorpusEntry) -> None:
         """Add the entry's fragments to the pool."""
         self.fragments.add(entry.data, self._parser.spans(entry.data))
-        for template, problem in [*self._syntax.problems.items()][self._reported :]:
-            self._say("warning", _left_out(template, problem))
-        self._reported = len(self._syntax.problems)
 
 
 class UnmatchedTemplates:
@@ -104,8 +97,8 @@ def build(context: Context) -> Parts:
         say("info", f"text mutators run in Python, not in C: {library.why or settings.why}")
     if not spec.engine.seeds:
         say("warning", "engine.seeds is empty, but text mutators need programs to change")
-    syntax = _syntax(settings, say, spec.dir / COMBY)
-    parsing = FragmentFeedback(syntax, spec.dir, context.log.message) if syntax else None
+    syntax = _syntax(settings, say)
+    parsing = FragmentFeedback(syntax, spec.dir) if syntax else None
     without = set(settings.without)
     if syntax is None:
         without |= {TEMPLATE, FRAGMENT}
@@ -139,8 +132,7 @@ def build(context: Context) -> Parts:
                     arms.set_mixture(command.mixture, adaptive=command.adaptive)
                     answer = f"{command.mixture}{', adaptive' if command.adaptive else ''}"
                 case WeighMutator() if not command.problem:
-                    arms.weigh(command.mutator, command.weight)
-                    answer = f"{command.mutator} has weight {command.weight:g}"
+                    answer = arms.weigh(command.mutator, command.weight)
                 case _:
                     problem = f"this engine does not support the command {command.name}"
                     raise SteerError(command.problem or problem)
@@ -198,24 +190,20 @@ class _Publish:
             self._trials, self._changes = trials, changes
 
 
-def _syntax(settings: _Settings, say: Callable[[str, str], None], kept: Path) -> Syntax | None:
+def _syntax(settings: _Settings, say: Callable[[str, str], None]) -> Syntax | None:
     templates, rules = settings.templates, settings.rules
     if not (settings.language or templates or rules):
         return None
     try:
-        syntax = Syntax(settings.language, templates, kept, rules=rules)
+        syntax = Syntax(settings.language, templates, rules=rules)
     except SyntaxUnavailable as e:
         say("warning", f'text.language = "{settings.language}": {e}')
         return None
     if syntax.missing:
         say("warning", f'text.language = "{settings.language}": {syntax.missing}')
     for template, problem in syntax.problems.items():
-        say("warning", _left_out(template, problem))
+        say("warning", f"text.templates: {template!r} is left out: {problem}")
     return syntax
-
-
-def _left_out(template: str, problem: str) -> str:
-    return f"text.templates: {template!r} is left out: {problem}"
 
 
 def _count_saved(directory: Path, arms: MixtureState) -> None:

@@ -253,14 +253,14 @@ int ft_apply_to(ft_buffer *b, const uint8_t *data, size_t n, size_t limit, ft_rn
    and every mutator while nothing is found, has merit 1 and the wished weight. A mutator that finds
    as often as the others keeps this weight, and one lucky find changes it only a little.
 
-   The floor is a fifth of the even share: at most a fifth of all draws goes to mutators that have
-   found nothing. Even these are drawn a hundred times in a window, so it is noticed if one of them
-   begins to find something as the inputs change.
+   The floor is a fifth of the share that the wished weights (`floors`) imply: at most a fifth of all
+   draws goes to mutators that have found nothing. With equal weights even these are drawn a hundred
+   times in a window, so it is noticed if one of them begins to find something as the inputs change.
 
    Fixed point, 12 bits. The bounds keep all products below 2^64 for up to 2^16 mutators; no window
    reaches them. */
 #define WHOLE 1000000
-#define FLOOR 5 /* the even share is divided by this */
+#define FLOOR 5 /* the wished share is divided by this */
 #define MAX_FOUND ((uint64_t)1 << 20)
 #define MAX_APPLIED ((uint64_t)1 << 31)
 #define MAX_PRIOR ((uint64_t)1 << 20)
@@ -274,9 +274,10 @@ static uint64_t merit(uint64_t applied, uint64_t found, uint64_t of, uint64_t al
 }
 
 void ft_weights(const uint64_t *applied, const uint64_t *found, const uint64_t *base,
-                uint64_t prior, int n, uint64_t *weights) {
-  uint64_t sum = 0, of = 0, all = 0;
+                const uint64_t *floors, uint64_t prior, int n, uint64_t *weights) {
+  uint64_t sum = 0, of = 0, all = 0, shares = 0;
   for (int i = 0; i < n; i++) {
+    shares += ft_at_most(floors[i], WHOLE);
     of = ft_at_most(of + ft_at_most(applied[i], MAX_APPLIED), MAX_APPLIED);
     all = ft_at_most(all + ft_at_most(found[i], MAX_FOUND), MAX_FOUND);
   }
@@ -287,7 +288,7 @@ void ft_weights(const uint64_t *applied, const uint64_t *found, const uint64_t *
     sum += weights[i] = ft_at_most(base[i], WHOLE) * good;
   }
   for (int i = 0; i < n; i++) {
-    uint64_t floor = WHOLE / ((uint64_t)n * FLOOR);
+    uint64_t floor = shares ? WHOLE * ft_at_most(floors[i], WHOLE) / (shares * FLOOR) : 0;
     weights[i] = sum ? weights[i] * WHOLE / sum : 0;
     if (weights[i] < floor) weights[i] = floor;
     if (!weights[i]) weights[i] = 1;

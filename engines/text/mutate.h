@@ -65,10 +65,11 @@ int ft_apply_to(ft_buffer *b, const uint8_t *data, size_t n, size_t limit, ft_rn
 
 /* The bandit: compute the weights of `n` mutators from the wished weights (`base`, at most
    1,000,000; 0: no more than the floor) and from the recent counters. Their sum is 1,000,000 or,
-   because of the floor, a little more. `prior`: a number of imagined inputs with average success
-   that are added to the counters of each mutator. The caller sets the weights of disabled mutators
-   to 0 afterwards. Divided by their sum, none of three weights is below 5%. */
+   because of the floors, a little more. `floors`: in which proportions mutators without finds are
+   drawn, at most 1,000,000 each. `prior`: a number of imagined inputs with average success that are
+   added to the counters of each mutator. The caller sets the weights of disabled mutators to 0
+   afterwards. With equal floors none of three weights is below 5% of their sum. */
 void ft_weights(const uint64_t *applied, const uint64_t *found, const uint64_t *base,
-                uint64_t prior, int n, uint64_t *weights);
+                const uint64_t *floors, uint64_t prior, int n, uint64_t *weights);
 
 #endif

@@ -16,7 +16,7 @@ from fuzztui.engines.text.table import NAMES
 
 Apply = Callable[[bytes, int, Rng, int], bytes | None]
 """Applies one mutator at a random occurrence; None if it does not apply: ``reference.apply``."""
-Weigh = Callable[[Sequence[int], Sequence[int], Sequence[int], int], list[int]]
+Weigh = Callable[[Sequence[int], Sequence[int], Sequence[int], Sequence[int], int], list[int]]
 """Computes the bandit's weights of mutators: ``reference.weights``."""
 
 
@@ -64,7 +64,7 @@ class Native:
         self._apply.argtypes = (words, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t,
                                 words, ctypes.c_int)  # fmt: skip
         self._weights = self.library.ft_weights
-        self._weights.argtypes = (words, words, words, ctypes.c_uint64, ctypes.c_int, words)
+        self._weights.argtypes = (*4 * (words,), ctypes.c_uint64, ctypes.c_int, words)
         self._weights.restype = None
 
     def apply(self, data: bytes, limit: int, rng: Rng, op: int) -> bytes | None:
@@ -78,15 +78,20 @@ class Native:
         return ctypes.string_at(buffer.at, buffer.n) if applies else None
 
     def weights(
-        self, applied: Sequence[int], found: Sequence[int], base: Sequence[int], prior: int
+        self,
+        applied: Sequence[int],
+        found: Sequence[int],
+        base: Sequence[int],
+        floors: Sequence[int],
+        prior: int,
     ) -> list[int]:
         """The bandit's weights of mutators, from the wished weights and recent results."""
-        if not len(applied) == len(found) == len(base):
-            sizes = f"{len(applied)}, {len(found)}, {len(base)}"
-            raise ValueError(f"applied, found and base have different lengths: {sizes}")
+        rows = applied, found, base, floors
+        if len(set(map(len, rows))) > 1:
+            sizes = ", ".join(str(len(row)) for row in rows)
+            raise ValueError(f"applied, found, base and floors have different lengths: {sizes}")
         made = _array([0] * len(applied))
-        arrays = _array(applied), _array(found), _array(base)
-        self._weights(*arrays, prior, len(applied), made)
+        self._weights(*map(_array, rows), prior, len(applied), made)
         return list(made)
 
 

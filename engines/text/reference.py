@@ -131,12 +131,17 @@ _MERIT: Final = 4096
 
 
 def weights(
-    applied: Sequence[int], found: Sequence[int], base: Sequence[int], prior: int
+    applied: Sequence[int],
+    found: Sequence[int],
+    base: Sequence[int],
+    floors: Sequence[int],
+    prior: int,
 ) -> list[int]:
     """The bandit: weights of mutators from their recent counters (see mutate.c).
 
-    ``base``: the wished weight of each, at most 1,000,000. The sum of the result is 1,000,000 or a
-    little more. The caller sets the weights of disabled mutators to 0.
+    ``base``: the wished weight of each, at most 1,000,000; ``floors``: the proportions in which
+    mutators without finds are drawn. The sum of the result is 1,000,000 or a little more. The
+    caller sets the weights of disabled mutators to 0.
     """
     applied = [min(a, _MAX_APPLIED) for a in applied]
     found = [min(f, _MAX_FOUND) for f in found]
@@ -147,8 +152,12 @@ def weights(
         for a, f, b in zip(applied, found, base, strict=True)
     ]
     total = sum(wanted)
-    floor = max(1, _WHOLE // (len(wanted) * _FLOOR)) if wanted else 0
-    return [max(floor, w * _WHOLE // total if total else 0) for w in wanted]
+    floors = [min(f, _WHOLE) for f in floors]
+    shares = _FLOOR * sum(floors) or 1
+    return [
+        max(1, _WHOLE * floor // shares, w * _WHOLE // total if total else 0)
+        for floor, w in zip(floors, wanted, strict=True)
+    ]
 
 
 def _merit(applied: int, found: int, of: int, all_: int, prior: int) -> int:

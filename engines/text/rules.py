@@ -1,19 +1,20 @@
-"""The built-in edit rules: the "smart" mutators of Groce et al., which call comby for them.
+"""Edit rules in comby's syntax: the built-in ones, and the user's templates with ``:[``.
 
-rules.txt has the rules, and says what the holes mean. A pattern becomes a regular expression, so
-that a search needs no grammar and no program, and takes milliseconds.
+Groce et al. call comby for their "smart" mutators. Here a pattern becomes a regular expression, so
+that a search needs no grammar and no program, and takes milliseconds. rules.txt has the built-in
+rules, and says what the holes mean.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from fuzztui.engines.text.edits import Edit, sampled, trimmed
+from fuzztui.engines.text.edits import MAX_SPAN, Edit, sampled, trimmed
 
 TABLE: Final = Path(__file__).with_name("rules.txt")
 
@@ -27,19 +28,42 @@ _DEPTH: Final = 6
 """Brackets within brackets in a hole."""
 _HOLE: Final = re.compile(
     r":\[(?:\[(?P<word>\w+)\]|(?P<name>\w+)(?P<expr>:e)?"
-    r"|(?P<re>\w+)~(?P<of>(?:\[(?:\\.|[^\]\\])+\]|\\.|[^\]\\])+))\]"
+    r"|(?P<re>\w+)~(?P<of>(?:\[(?:\\.|[^\]\\])+\]|\\.|[^\]\\])+))\]",
+    re.ASCII,
+)
+_ATTRIBUTE: Final = re.compile(
+    r"\]\.(?:lowercase|UPPERCASE|(?:unc|C)apitalize|(?:Upp|low)erCamelCase|UPPER_SNAKE_CASE"
+    r"|lower_snake_case)\b"
 )
 _STRINGS: Final = r'"(?:[^"\\\n]|\\.){0,200}+"', r"'(?:[^'\\\n]|\\.){0,200}+'"
 """Bounded, since a search tries each quote, also one that no other closes."""
 
 
-def _name(hole: re.Match[str]) -> str:
-    return hole["word"] or hole["name"] or hole["re"]
+def is_rule(template: str) -> bool:
+    """Whether the template is in comby's syntax, not in ast-grep's."""
+    return ":[" in template
+
+
+def sides_of(template: str) -> tuple[str, str]:
+    """Pattern and rewrite of a template. Raises ValueError with a message for the user."""
+    pattern, arrow, rewrite = (part.strip() for part in template.partition("==>"))
+    if not arrow or not pattern:
+        raise ValueError("a template is PATTERN ==> REWRITE")
+    if "\0" in template or len(template) > MAX_SPAN:
+        raise ValueError(f"a template must have no NUL and at most {MAX_SPAN} characters")
+    if pattern == rewrite:
+        raise ValueError("the template changes nothing: both sides are the same")
+    return pattern, rewrite
+
+
+def _group(hole: re.Match[str]) -> str:
+    """The name of a hole's group: a hole may be called 1, a group may not."""
+    return f"_{hole['word'] or hole['name'] or hole['re']}"
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One line of rules.txt; ``rewrite`` is text and names of holes in turns."""
+    """A rule or template; ``rewrite`` is text and names of groups in turns."""
 
     text: str
     pattern: re.Pattern[bytes]
@@ -47,20 +71,36 @@ class Rule:
 
     @classmethod
     def parse(cls, text: str, *, lisp: bool) -> Rule:
-        """Parse a line. ``lisp``: an apostrophe quotes no string."""
-        left, right = text.replace(r"\n", "\n").split(" ==> ")
-        pattern, at, names = "", 0, set[str]()
+        """Parse a rule. ``lisp``: an apostrophe quotes no string.
+
+        Raises ValueError with a message for the user.
+        """
+        left, right = sides_of(text)
+        left, right = " ".join(left.split()).replace(r"\n", "\n"), right.replace(r"\n", "\n")
+        for part in (left, right):
+            if ":[" in (rest := _HOLE.sub("", part)):
+                wrong = rest[rest.index(":[") :][:20]
+                raise ValueError(f"{wrong} is no hole: write :[a], :[[a]], :[a:e] or :[a~REGEX]")
+        if attribute := _ATTRIBUTE.search(right):
+            raise ValueError(f"holes have no attributes: write :[a] without {attribute[0][1:]}")
+        pattern, at, groups = "", 0, set[str]()
         for hole in _HOLE.finditer(left):
-            pattern += _literal(left[at : hole.start()])
+            pattern += _literal(left[at : hole.start()], after_hole=at > 0)
             # What begins with an expression is searched for at the beginning of expressions only.
-            pattern += "" if pattern or hole["word"] else r"(?<![^\s(\[{,;])"
-            name, at = _name(hole), hole.end()
-            body = f"(?P<{name}>{_body(hole, lisp=lisp)})"
-            pattern += f"(?P={name})" if name in names else body
-            names.add(name)
-        pattern += _literal(left[at:])
-        rewrite = _HOLE.sub(lambda hole: f"\0{_name(hole)}\0", right).encode().split(b"\0")
-        return cls(text, re.compile(pattern.encode(), re.DOTALL), rewrite)
+            pattern += r"(?<![^\s(\[{,;])" if hole["name"] and not pattern else ""
+            group, at = _group(hole), hole.end()
+            body = _body(hole, lisp=lisp)
+            pattern += f"(?P={group})" if group in groups else f"(?P<{group}>{body})"
+            groups.add(group)
+        pattern += _literal(left[at:], after_hole=at > 0)
+        if unknown := [hole[0] for hole in _HOLE.finditer(right) if _group(hole) not in groups]:
+            raise ValueError(f"the rewrite uses the hole {unknown[0]}, which the pattern lacks")
+        rewrite = _HOLE.sub(lambda hole: f"\0{_group(hole)}\0", right).encode().split(b"\0")
+        try:
+            return cls(text, re.compile(pattern.encode(), re.DOTALL), rewrite)
+        except (re.error, OverflowError, RecursionError) as e:
+            why = getattr(e, "msg", e)
+            raise ValueError(f"the regular expression of a hole is wrong: {why}") from None
 
     def edits(self, data: bytes) -> Iterator[Edit]:
         """Yield the edits of all matches in ``data``, also of matches within others."""
@@ -72,15 +112,17 @@ class Rule:
             match = self.pattern.search(data, match.start() + 1)
 
 
-def _literal(text: str) -> str:
-    """A regular expression for text between holes."""
+def _literal(text: str, *, after_hole: bool) -> str:
+    """A regular expression for text between holes. A hole may have taken the blanks before it."""
     made, tokens = "", re.findall(r"\w+|\W", text)
     for n, token in enumerate(tokens):
         if token == " ":
             beside = "".join(tokens[max(n - 1, 0) : n + 2])
-            made += r"\s*+" if re.search(r"[^\w ]", beside) else r"\s++"
+            any_ = re.search(r"[^\w ]", beside) or (after_hole and not n and len(tokens) > 1)
+            made += r"\s*+" if any_ else r"\s++"
         else:
-            made += rf"\b{token}\b" if token.isalnum() else re.escape(token)
+            word = token.isascii() and token.isalnum()
+            made += rf"\b{token}\b" if word else re.escape(token)
     return made
 
 
@@ -90,13 +132,20 @@ def _body(hole: re.Match[str], *, lisp: bool) -> str:
     """
     if hole["word"] or hole["of"]:
         return hole["of"] or r"\b\w++"
-    after = hole.string[hole.end() :].lstrip(" ")[:1]
-    ends = r"\s,;" if hole["expr"] else re.escape(after)
+    following = hole.string[hole.end() :]
+    if following.startswith(":["):
+        raise ValueError(f"put text or a blank after {hole[0]}: nothing shows where that hole ends")
+    token = next(iter(re.findall(r"\w+|[^\w ]", following)), "")
+    ends, word = re.escape(token[:1]), ""
+    if hole["expr"] or following.startswith(" :["):
+        ends = r"\s,;" if hole["expr"] else r"\s"
+    elif token:  # the hole may contain its first letter
+        word = rf"|(?!{_literal(token, after_hole=False)})[{ends}]"
     plain = r"()\[\]{}\"" + ("" if lisp else "'")
     whole = strings = "|".join(_STRINGS[: 1 if lisp else 2])
     for _ in range(_DEPTH):
         whole = rf"{strings}|[(\[{{](?:[^{plain}]++|{whole})*+[)\]}}]"
-    return f"(?:[^{plain}{ends}]++|{whole})++"
+    return f"(?:[^{plain}{ends}]++{word}|{whole})++"
 
 
 @cache
@@ -111,8 +160,11 @@ def rules_of(language: str) -> tuple[Rule, ...]:
     return tuple(rules)
 
 
-def rule_edits(language: str, data: bytes, most: int) -> list[Edit]:
-    """At most ``most`` edits of a language's rules: all of rare rules, the others evenly spread."""
-    rules = rules_of(language) if len(data) <= MAX_INPUT else ()
+def rule_edits(rules: Iterable[Rule], data: bytes, most: int) -> Mapping[str, Sequence[Edit]]:
+    """At most ``most`` edits, by the text of their rules: all of rare rules, the others evenly
+    spread.
+    """
+    if len(data) > MAX_INPUT:
+        return {}
     found = {rule.text: edits for rule in rules if (edits := [*rule.edits(data)])}
-    return sorted({edit for edits in sampled(found, most).values() for edit in edits})
+    return sampled(found, most)

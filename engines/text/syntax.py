@@ -3,7 +3,7 @@
 An entry is parsed once, by tree-sitter from the package ``ast_grep_py`` (45 MB, no network);
 mutations then need no parser. Templates are the structural mutators of comby with which Groce et
 al. compare their operators. They are in the syntax of ast-grep or, which needs no grammar, of comby
-(:mod:`~fuzztui.engines.text.comby`).
+(:mod:`~fuzztui.engines.text.rules`).
 """
 
 from __future__ import annotations
@@ -14,13 +14,11 @@ import time
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
-from pathlib import Path
+from itertools import accumulate, chain
 from typing import Any, Final
 
-from fuzztui.engines.text.comby import Comby, is_comby, sides_of
 from fuzztui.engines.text.edits import MAX_EDITS, MAX_SPAN, Edit, sampled, spread, trimmed
-from fuzztui.engines.text.rules import UNPARSED, rule_edits
+from fuzztui.engines.text.rules import UNPARSED, Rule, is_rule, rule_edits, rules_of, sides_of
 
 LANGUAGES: Final = (
     "bash", "c", "cpp", "csharp", "css", "dart", "elixir", "go", "haskell", "hcl", "html", "java",
@@ -35,7 +33,7 @@ MISSING: Final = (
     "brackets, quotes and lines are spliced instead and templates are left out"
 )
 NO_GRAMMAR: Final = (
-    "needs text.language, because ast-grep uses a grammar; write comby's holes :[a] to do without"
+    "needs text.language, because ast-grep uses a grammar; write holes as :[a] to do without"
 )
 
 MAX_INPUT: Final = 256 << 10
@@ -103,8 +101,6 @@ class Template:
         if language not in _DOLLARS and (small := re.findall(r"\$[a-z]\w*", pattern)):
             upper = small[0].upper()
             raise ValueError(f"the name of a hole is in capital letters: {upper}, not {small[0]}")
-        if pattern == rewrite:
-            raise ValueError("the template changes nothing: both sides are the same")
         if wrong := _unbalanced(pattern):
             raise ValueError(f"the pattern is incomplete: {wrong}")
         return cls(pattern, rewrite)
@@ -125,11 +121,12 @@ def template_problem(language: str, text: str) -> str:
 
     Matches are not checked. Without ast-grep-py only the form is checked.
     """
-    if is_comby(text):
-        return Comby(language, [text]).problems.get(text, "")
-    if language in ("", *UNPARSED):
-        return NO_GRAMMAR
     try:
+        if is_rule(text):
+            Rule.parse(text, lisp=language == "lisp")
+            return ""
+        if language in ("", *UNPARSED):
+            return NO_GRAMMAR
         template = Template.parse(text, language)
         if language in LANGUAGES:
             Syntax(language, [])._matches(_parsed("", language), template)
@@ -145,14 +142,9 @@ class Syntax:
     """
 
     def __init__(
-        self,
-        language: str,
-        templates: Sequence[str] = (),
-        cache: Path | None = None,
-        *,
-        rules: bool = False,
+        self, language: str, templates: Sequence[str] = (), *, rules: bool = False
     ) -> None:
-        """``cache``: a file for comby's matches. Malformed templates are put into :attr:`problems`.
+        """Malformed templates are put into :attr:`problems`.
 
         Raises :class:`SyntaxUnavailable` if the language is unknown, or the package is missing;
         with ``rules``, which do not need the package, :attr:`missing` is the reason then.
@@ -160,7 +152,8 @@ class Syntax:
         if language not in (*LANGUAGES, *UNPARSED) and (language or not (templates or rules)):
             known = ", ".join(LANGUAGES)
             raise SyntaxUnavailable(f"no grammar for {language!r}; choose one of {known}")
-        self._rules = language if rules else None
+        self._rules = rules_of(language) if rules else ()
+        lisp = language == "lisp"
         self.language = language = "" if language in UNPARSED else language
         """The language that is parsed; "": none."""
         self.missing, empty = "", None
@@ -170,24 +163,25 @@ class Syntax:
             if not rules:
                 raise
             self.missing, self.language = str(e), ""
-        self._comby = Comby(language, [text for text in templates if is_comby(text)], cache)
-        self.problems = self._comby.problems
-        """Templates that are left out, and the reasons; comby's may be added at any time."""
-        self.matches = dict.fromkeys(self._comby.templates, 0)
+        self.problems = dict[str, str]()
+        """Templates that are left out, and the reasons."""
+        self.matches = dict[str, int]()
         """Number of matches of each of the other templates."""
-        self._templates: dict[str, Template] = {}
+        self._templates = dict[str, Template]()
+        self._own_rules = list[Rule]()
         for text in templates:
-            if is_comby(text):
-                continue
             try:
-                if not self.language:
+                if is_rule(text):
+                    self._own_rules.append(Rule.parse(text, lisp=lisp))
+                elif not self.language:
                     raise ValueError(self.missing or NO_GRAMMAR)
-                template = Template.parse(text, language)
-                self._matches(empty, template)
+                else:
+                    template = Template.parse(text, language)
+                    self._matches(empty, template)
+                    self._templates[text] = template
             except ValueError as e:
                 self.problems[text] = str(e)
             else:
-                self._templates[text] = template
                 self.matches[text] = 0
 
     def spans(self, data: bytes) -> Spans:
@@ -195,13 +189,13 @@ class Syntax:
         if not data or len(data) > MAX_INPUT:
             return Spans()
         spans = self._parse(data) if self.language else Spans()
-        found = self._comby.found(data)
+        found = rule_edits(self._own_rules, data, MAX_EDITS)
         for text, made in found.items():
             self.matches[text] += len(made)
         edits = spread(sorted({*spans.edits}.union(*found.values())), MAX_EDITS)
-        if self._rules is not None:  # they leave templates their room
-            edits = (*edits, *rule_edits(self._rules, data, MAX_EDITS - len(edits)))
-        return replace(spans, edits=edits)
+        # The built-in rules leave templates their room.
+        ruled = rule_edits(self._rules, data, MAX_EDITS - len(edits))
+        return replace(spans, edits=(*edits, *sorted({*chain(*ruled.values())})))
 
     def _parse(self, data: bytes) -> Spans:
         try:

@@ -161,8 +161,13 @@ def _repro_afl(campaign: Campaign, run_dir: RunDir, file: Path, category: str) -
         data = read_regular(file, MAX_INPUT)
         if judged_by_oracle(campaign, run_dir, file):
             return _repro_oracle(OracleJudge.of(campaign), file, data)
-        program = TargetProgram.of(campaign, instance_of(run_dir, file))
-        return _code(_run_program(program, file, data, category))
+        instance = instance_of(run_dir, file)
+        program = TargetProgram.of(campaign, instance)
+        code = _code(_run_program(program, file, data, category))
+        # A file of no instance may be a minimised difference.
+        if code == DONE and instance is None and campaign.table("oracle"):
+            return _repro_oracle(OracleJudge.of(campaign), file, data)
+        return code
     except OSError as e:
         raise CliError(str(e)) from None
 

@@ -232,7 +232,7 @@ def test_a_factor_is_for_each_instances_weight(stands):
         (("swap-argh", "3"), "there is no mutator 'swap-argh'; did you mean swap-args"),
         (("swap-args",), "needs a mutator and a weight"),
         (("swap-args", "often"), "'often' is not a weight"),
-        (("swap-args", "2e6"), "a weight is from 0 to 1,000,000, not 2000000"),
+        (("swap-args", "101"), "a mutator's weight is from 0 to 100, not 101"),
         (("fragment", "2"), "not a text mutator: change the share of splice by mixture"),
         (("havoc", "2"), "not a text mutator: change the share of havoc by mixture"),
     ],

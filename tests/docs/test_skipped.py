@@ -33,8 +33,7 @@ def test_each_program_that_a_test_needs_is_known():
         if (match := REASON.search(mark))
     ]
     assert len(marks) > 20
-    # Comby is no package of Debian's.
-    assert [m for m in marks if not advice([m]) and "comby" not in m] == []
+    assert [m for m in marks if not advice([m])] == []
 
 
 @pytest.fixture

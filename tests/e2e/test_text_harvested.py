@@ -1,6 +1,5 @@
 """A real campaign of AFL++ with a grammar: fragments are harvested and spliced while it runs."""
 
-import shutil
 from contextlib import suppress
 from pathlib import Path
 
@@ -108,9 +107,12 @@ def test_fragments_are_spliced_and_the_harvest_goes_with_its_supervisor(fleet):
     wait_until(lambda: not fleet.harvests())
 
 
-@pytest.mark.skipif(not shutil.which("comby"), reason="needs comby on PATH")
-def test_templates_of_comby_are_used_without_a_grammar(fleet):
-    fleet.text = 'templates = ["if (:[a]) ==> while (:[a])"]'
+def test_templates_of_the_matcher_are_used_without_a_grammar(fleet):
+    fleet.more = """[text]
+rules = false
+templates = ["if (:[a]) ==> while (:[a])"]
+language = "none"
+"""
     fleet.start()
     wait_until(lambda: fleet.applied(TEMPLATE) > 0)
     assert not fleet.fragments()

@@ -94,10 +94,21 @@ def test_two_shells_differ_and_a_difference_is_made_smaller(home):
     home(file, "--headless", "--set", output, "--set", budget, code=10, timeout=400)
     differs = sorted((home.run / "out/oracle/crashes").glob("id:*"))
     assert differs
+    shells = ([home.run / "build/dash"], ["bash", "--posix"])
+    for file in differs:  # each is of the language: no file that bash would not read
+        statuses = [
+            subprocess.run(
+                [*shell, "-n"], stdin=file.open("rb"), check=False, capture_output=True
+            ).returncode
+            for shell in shells
+        ]
+        assert sorted(statuses) == [0, 2], file.name
     smaller = home.path / "smaller.sh"
     home("minimise", home.run, differs[0], "-o", smaller, timeout=300)
     assert smaller.stat().st_size < differs[0].stat().st_size
-    shells = ([home.run / "build/dash"], ["bash", "--posix"])
+    shown = home("repro", home.run, smaller, code=10)
+    assert "dash accepted it" in shown or "bash accepted it" in shown
+    assert "rejected it (exit status 2)" in shown
     accepted = {
         subprocess.run([*shell, "-n", smaller], check=False, capture_output=True).returncode == 0
         for shell in shells

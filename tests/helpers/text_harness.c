@@ -31,13 +31,13 @@ static void exactly(ft_buffer *b, const uint8_t *data, size_t n) {
 }
 
 static void bandit(const uint8_t *data, size_t n, uint64_t prior) {
-  uint64_t numbers[4][FT_MUTATORS] = {{0}};
+  uint64_t numbers[5][FT_MUTATORS] = {{0}};
   size_t room = sizeof *numbers, arms = n % (FT_MUTATORS + 1);
-  for (size_t i = 0; i < 3; i++)
+  for (size_t i = 0; i < 4; i++)
     if (n > i * room) memcpy(numbers[i], data + i * room, n < (i + 1) * room ? n - i * room : room);
-  ft_weights(numbers[0], numbers[1], numbers[2], prior, (int)arms, numbers[3]);
+  ft_weights(numbers[0], numbers[1], numbers[2], numbers[3], prior, (int)arms, numbers[4]);
   for (size_t i = 0; i < arms; i++)
-    must(numbers[3][i] && numbers[3][i] <= 1000000, "a weight is 0 or more than all");
+    must(numbers[4][i] && numbers[4][i] <= 1000000, "a weight is 0 or more than all");
 }
 
 static void try(const uint8_t *data, size_t n) {

@@ -14,6 +14,7 @@ from fuzztui.engines.text.table import MUTATORS
 PIECES = sorted({piece for o in MUTATORS for piece in o.strings} | {b"x", b"foo", b"\0", b"\t"})
 SEEDS = st.integers(0, 2**64 - 1)
 COUNTS = st.integers(0, 2000) | st.integers(0, 2**64 - 1)
+WISHES = st.integers(0, 2_000_000)
 
 programs = st.lists(st.sampled_from(PIECES), max_size=60).map(b"".join)
 inputs = (
@@ -52,12 +53,12 @@ def test_a_stack_of_operators(data: bytes, seed: int, limit: int) -> None:
 
 
 @given(
-    st.lists(st.tuples(COUNTS, COUNTS, st.integers(0, 2_000_000)), max_size=70),
+    st.lists(st.tuples(COUNTS, COUNTS, WISHES, WISHES), max_size=70),
     st.integers(0, 2**63),
 )
-def test_the_bandit(counts: list[tuple[int, int, int]], prior: int) -> None:
+def test_the_bandit(counts: list[tuple[int, int, int, int]], prior: int) -> None:
     native = load(text_library())
-    applied, found, base = ([row[i] for row in counts] for i in range(3))
-    weights = reference.weights(applied, found, base, prior)
-    assert native.weights(applied, found, base, prior) == weights
+    applied, found, base, floors = ([row[i] for row in counts] for i in range(4))
+    weights = reference.weights(applied, found, base, floors, prior)
+    assert native.weights(applied, found, base, floors, prior) == weights
     assert all(0 < weight <= 1_000_000 for weight in weights)

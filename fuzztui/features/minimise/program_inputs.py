@@ -14,7 +14,8 @@ import signal
 import time
 from pathlib import Path
 
-from fuzztui.engines.inputs.reduce import shrink
+from fuzztui.engines.inputs.attempts import Attempt
+from fuzztui.engines.inputs.reduce import Reducer, shrink
 from fuzztui.features.minimise.rewrite import Search, instance_of, rewrite
 from fuzztui.features.oracle.judge import OracleJudge
 from fuzztui.kernel.base.files import read_regular
@@ -240,14 +241,18 @@ async def minimise_by_oracle(judge: OracleJudge, data: bytes, search: Search) ->
         loop.call_soon_threadsafe(search.progress, words, -1.0)
         return same
 
-    def passes() -> bytes:
+    def smallest() -> bytes:
         before, after = b"", data
         while after != before:  # a later pass may remove what an earlier one could not
             before, after = after, shrink(after, keeps, RUNS)
-        return after
+        # What is left is short: parts that only go together, such as two quotes, begin anywhere.
+        reducer = Reducer(Attempt(True, after), lambda shorter: Attempt(keeps(shorter), shorter))
+        if not stopped:
+            reducer.run()
+        return reducer.best.data
 
     try:
-        found = await asyncio.to_thread(passes)
+        found = await asyncio.to_thread(smallest)
     finally:
         given_up = True
     return found, f"; {stopped}: more may be possible" if stopped else ""

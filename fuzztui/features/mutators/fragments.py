@@ -76,10 +76,10 @@ class FragmentCollector:
         self._dirty = False
         self._write_at = monotonic() + CATCH_UP_S
         """Until then the old pool is better than the beginning of the new one."""
-        self._problems = 0
         if syntax.missing:
             say("problem", f"text.language: {syntax.missing}")
-        self._report_templates()
+        for template, why in syntax.problems.items():
+            say("problem", f"text.templates: {template!r} is left out: {why}")
         if n := len(self._rejected):
             say("problem", f"entries that crashed the parser are skipped: {n}")
 
@@ -116,18 +116,11 @@ class FragmentCollector:
             self._dirty = True
         else:
             self._barren.add(key)
-        self._report_templates()
         if self._parsed == MATCHLESS:
             for template, n in self._syntax.matches.items():
                 if not n:
                     what = f"matches nothing in {MATCHLESS} entries"
                     self._say("problem", f"text.templates: {template!r} {what}")
-
-    def _report_templates(self) -> None:
-        """Report the templates that were left out since the last call."""
-        for template, why in [*self._syntax.problems.items()][self._problems :]:
-            self._say("problem", f"text.templates: {template!r} is left out: {why}")
-        self._problems = len(self._syntax.problems)
 
     def _write(self) -> None:
         started = self._monotonic()

@@ -9,7 +9,7 @@ from typing import Any
 
 from fuzztui.engines.keys import Key, ValueType
 from fuzztui.engines.kinds import EngineKind
-from fuzztui.engines.text.rules import UNPARSED
+from fuzztui.engines.text.rules import UNPARSED, is_rule
 from fuzztui.kernel.wire.mixture import BEST, CLASSES, Mixture, completed
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.table import CampaignLoad, CampaignTable
@@ -122,8 +122,8 @@ KEYS = (
         "templates",
         "strings",
         "Your own edit rules: in ast-grep's syntax, such as `if ($A) $B ==> while ($A) $B`, which "
-        "needs `language`; or in comby's, such as `if (:[a]) ==> while (:[a])`, which needs comby "
-        "on PATH. A rule with `:[` in it is in comby's syntax.",
+        "needs `language`; or, with `:[` in it, in that of the built-in rules, such as "
+        "`if (:[a]) ==> while (:[a])`, which needs no grammar (docs/text.md).",
         default=[],
     ),
     Key(
@@ -202,13 +202,11 @@ class TextTable(CampaignTable):
         text = campaign.table(self.name)
         if not text["templates"]:
             return
-        # Slow to import.
-        from fuzztui.engines.text.comby import is_comby
-        from fuzztui.engines.text.syntax import template_problem
+        from fuzztui.engines.text.syntax import template_problem  # slow
 
         for template in text["templates"]:
-            if of_run and is_comby(template):
-                continue  # without comby the engine warns, and the run continues
+            if of_run and is_rule(template):
+                continue  # earlier versions knew more holes: the engine warns, the run continues
             if problem := template_problem(text["language"], template):
                 yield "text.templates", f"{template!r}: {problem}"
 

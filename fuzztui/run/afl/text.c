@@ -46,6 +46,7 @@
 #define LEAST_HAVOC 0.1
 #define VAIN 200
 #define ONE (1ULL << 53)   /* probability 1 */
+#define MAX_WEIGHT 100           /* that a user gives a mutator: kernel/wire/commands/weights.py */
 #define MAX_RECENT (1U << 30)    /* of the counters of a class */
 #define MAX_COUNTED (1ULL << 53) /* of a counter in the block of another process */
 
@@ -179,15 +180,16 @@ static double earned(const uint64_t *made, const uint64_t *kept, uint64_t prior)
 static void weigh_by_finds(mutator *m) {
   ft_arm *arm = m->block.arm;
   static const int begin[] = {0, FT_FRAGMENT, FT_HAVOC, FT_ARMS}; /* the first of each class */
-  uint64_t applied[FT_ARMS], found[FT_ARMS], worth[FT_ARMS], weights[FT_ARMS];
+  uint64_t applied[FT_ARMS], found[FT_ARMS], worth[FT_ARMS], wished[FT_ARMS], weights[FT_ARMS];
   for (int i = 0; i < FT_ARMS; i++) {
     applied[i] = arm[i].window_applied;
     found[i] = arm[i].window_found;
-    worth[i] = arm[i].tried < VAIN || arm[i].applied ? wished_of(m, i) : 0;
+    wished[i] = wished_of(m, i);
+    worth[i] = arm[i].tried < VAIN || arm[i].applied ? wished[i] : 0;
   }
   for (int c = 0; c < 3; c++) {
     int from = begin[c], n = begin[c + 1] - from;
-    ft_weights(applied + from, found + from, worth + from, PRIOR, n, weights + from);
+    ft_weights(applied + from, found + from, worth + from, wished + from, PRIOR, n, weights + from);
     for (int i = from; i < from + n; i++) arm[i].weight = weights[i];
   }
 }
@@ -212,7 +214,7 @@ static void adapt(mutator *m) {
   uint64_t all = made[0] + made[1] + made[2], found_by_all = kept[0] + kept[1] + kept[2];
   uint64_t prior = PRIOR_KEPT * all / (found_by_all ? found_by_all : 1) + 1;
   uint64_t wish[] = {wished(b->wish[1]), wished(b->wish[2]), wished(b->wish[0])};
-  ft_weights(made, kept, wish, prior, 3, parts);
+  ft_weights(made, kept, wish, (uint64_t[]){1, 1, 1}, prior, 3, parts);
   double havoc = (double)parts[HAVOC] / (double)(parts[0] + parts[1] + parts[2]);
   mixture x = {.havoc = between(havoc, earned(made, kept, prior), 1), .adaptive = 1};
   x.text = (1 - x.havoc) * (double)parts[TEXT] / (double)(parts[TEXT] + parts[SPLICE]);
@@ -265,7 +267,7 @@ static int take_over(mutator *m) {
                          .weight = ft_at_most(a->weight, WHOLE),
                          .window_applied = ft_at_most(a->window_applied, 1 << 30),
                          .window_found = ft_at_most(a->window_found, 1 << 20),
-                         .wish = ft_at_most(a->wish, MAX_RECENT)};
+                         .wish = ft_at_most(a->wish, 1 + 1000 * MAX_WEIGHT)};
   }
   for (int i = 0; i < 3; i++) {
     b->made[i] = (uint32_t)ft_at_most(old.made[i], MAX_RECENT);
@@ -315,6 +317,13 @@ static int mix(mutator *m, text what, char *words, size_t room) {
   return 0;
 }
 
+/* How often a text mutator is drawn, in percent of all text mutators. */
+static double share_of(const mutator *m, int i) {
+  uint64_t sum = 0;
+  for (int j = 0; j <= FT_TEMPLATE; j++) sum += m->block.arm[j].weight;
+  return (double)m->block.arm[i].weight / (double)sum * 100;
+}
+
 /* Set the user's weight of a text mutator, as mix() does. */
 static int weigh(mutator *m, text what, char *words, size_t room) {
   text named = member(what, "mutator");
@@ -326,16 +335,18 @@ static int weigh(mutator *m, text what, char *words, size_t room) {
   uint64_t before = m->block.arm[i].wish, all = 0;
   if (i > FT_TEMPLATE || m->without[i])
     snprintf(words, room, "this campaign has no text mutator of this name");
-  else if (!(weight >= 0 && weight <= 1000000))
-    snprintf(words, room, "a weight is from 0 to 1,000,000");
+  else if (!(weight >= 0 && weight <= MAX_WEIGHT))
+    snprintf(words, room, "a mutator's weight is from 0 to %d", MAX_WEIGHT);
   else {
+    double share = share_of(m, i);
     m->block.arm[i].wish = 1 + (uint64_t)ceil(1000 * weight);
     for (int j = 0; j <= FT_TEMPLATE; j++) all += wished_of(m, j);
     if (all) {
       int adaptive = (int)(m->block.flags & FT_BLOCK_ADAPTIVE);
       if (adaptive) weigh_by_finds(m);
       set_weights(m, !adaptive);
-      snprintf(words, room, "%s has weight %g", name_of(i), weight);
+      snprintf(words, room, "%s has weight %g: %.1f%% -> %.1f%% of text mutations", name_of(i), weight,
+               share, share_of(m, i));
       return 1;
     }
     m->block.arm[i].wish = before;

@@ -19,6 +19,7 @@ from fuzztui.engines.text.fragments import Fragments, Pool
 from fuzztui.engines.text.mixture import TextMixture, arms_of
 from fuzztui.engines.text.syntax import Spans
 from fuzztui.engines.text.table import ARMS, NAMES
+from fuzztui.kernel.wire.commands import MAX_MUTATOR_WEIGHT, WeighMutator
 from fuzztui.kernel.wire.mixture import BEST, Mixture, class_of
 
 PROGRAMS = (b"if (a) { f(1, x); }", b"while (b + 2) { g(y); }", b"(c); [d] {e};")
@@ -183,6 +184,32 @@ def read_block_of(home: Path, block: StatsBlock) -> StatsBlock:
     found = read_block(home / "block")
     assert found is not None
     return found
+
+
+def test_the_weight_of_a_mutator_that_finds_nothing_has_an_effect() -> None:
+    block = StatsBlock(0.25, 0.5, 0.25, adaptive=True)
+    for arm in block.arms[: len(NAMES)]:
+        arm.tried = arm.applied = arm.window_applied = 100_000
+    block.arms[0].window_found = 5000
+    arms = MixtureState(block, reference.weights)
+    barren = "swap-args"
+    answers = [arms.weigh(barren, weight) for weight in (1, 2, 100, 0.5, 0)]
+    assert [answer.partition(": ")[2] for answer in answers] == [
+        "1.5% -> 0.3% of text mutations", "0.3% -> 0.5% of text mutations",
+        "0.5% -> 10.4% of text mutations", "10.4% -> 0.1% of text mutations",
+        "0.1% -> 0.0% of text mutations",
+    ]  # fmt: skip
+
+
+def test_a_weight_beyond_the_bound_is_brought_to_it_where_a_run_has_it(tmp_path) -> None:
+    writer = Writer(tmp_path / "block", StatsBlock())
+    writer.block.arms[0].wish = 1 + 1000 * 1_000_000
+    writer.publish(settings=True)
+    block = read_block(tmp_path / "block")
+    assert block is not None
+    assert block.arms[0].wished == 1000 * MAX_MUTATOR_WEIGHT
+    assert WeighMutator(NAMES[0], MAX_MUTATOR_WEIGHT).problem == ""
+    assert "from 0 to 100, not 100.5" in WeighMutator(NAMES[0], MAX_MUTATOR_WEIGHT + 0.5).problem
 
 
 def test_weights_that_are_none() -> None:

@@ -208,41 +208,63 @@ EVEN = [1] * 64
 
 
 def test_who_finds_more_is_drawn_more(mutators):
-    weights = mutators.weights([900] * 64, [20, 3, *[0] * 62], EVEN, 1000)
+    weights = mutators.weights([900] * 64, [20, 3, *[0] * 62], EVEN, EVEN, 1000)
     assert weights[0] > 3 * weights[1] > 6 * weights[2]
     assert sum(weights) == pytest.approx(1_000_000, rel=0.2)
     assert min(weights) >= 1_000_000 // 64 // 5
 
 
 def test_nobody_is_given_up(mutators):
-    weights = mutators.weights([10**6] * 64, [10**5, *[0] * 63], EVEN, 1000)
+    weights = mutators.weights([10**6] * 64, [10**5, *[0] * 63], EVEN, EVEN, 1000)
     assert weights[0] > 900_000
     assert set(weights[1:]) == {1_000_000 // 64 // 5}
 
 
+def test_the_wished_weight_holds_also_for_who_finds_nothing(mutators):
+    """One finds everything; the others are drawn in the proportions of their wishes."""
+    wish = [1000, 1000, 2000, 500, 100_000, 0, *[1000] * 58]
+    _, plain, double, half, hundred, none, *_ = mutators.weights(
+        [900] * 64, [10**4, *[0] * 63], wish, wish, 1000
+    )
+    assert double == pytest.approx(2 * plain, rel=0.01)
+    assert half == pytest.approx(plain / 2, rel=0.01)
+    assert hundred == pytest.approx(100 * plain, rel=0.01)
+    assert none == 1
+
+
+def test_what_has_no_effect_keeps_the_floor_of_its_weight(mutators):
+    weights = mutators.weights(
+        [900] * 4, [9] * 4, [0, 0, 1000, 1000], [1000, 3000, 1000, 1000], 1000
+    )
+    assert weights[1] == pytest.approx(3 * weights[0], rel=0.01)
+    assert weights[0] == 1_000_000 // 6 // 5
+
+
 def test_what_is_not_known_is_as_it_was_wished(mutators):
     wish = [250_000, 500_000, 250_000]
-    assert mutators.weights([0, 0, 0], [0, 0, 0], wish, 20_000) == wish
-    assert mutators.weights([90_000, 30_000, 0], [0, 0, 0], wish, 20_000) == wish, "no finds"
+    assert mutators.weights([0, 0, 0], [0, 0, 0], wish, [1, 1, 1], 20_000) == wish
+    assert mutators.weights([90_000, 30_000, 0], [0, 0, 0], wish, [1, 1, 1], 20_000) == wish, (
+        "no finds"
+    )
     # An arm that can do nothing does not win by that.
-    none = mutators.weights([10_000, 30_000, 0], [10, 30, 0], wish, 20_000)
+    none = mutators.weights([10_000, 30_000, 0], [10, 30, 0], wish, [1, 1, 1], 20_000)
     assert none == pytest.approx(wish, rel=0.01)
 
 
 def test_who_finds_as_much_as_the_others_keeps_what_was_wished(mutators):
     wish = [700_000, 200_000, 100_000]
-    weights = mutators.weights([70_000, 20_000, 10_000], [700, 200, 100], wish, 20_000)
+    weights = mutators.weights([70_000, 20_000, 10_000], [700, 200, 100], wish, [1, 1, 1], 20_000)
     assert weights == pytest.approx(wish, rel=0.01)
 
 
 def test_a_find_that_may_be_luck_does_not_move_much(mutators):
-    untried, barren, lucky = mutators.weights([0, 900, 900], [0, 0, 1], [1, 1, 1], 1000)
+    untried, barren, lucky = mutators.weights([0, 900, 900], [0, 0, 1], [1, 1, 1], [1, 1, 1], 1000)
     assert barren < untried < lucky < 3 * barren
 
 
 def test_three_classes_keep_a_twentieth_each(mutators):
     for wish in ([1, 1, 1], [1_000_000, 0, 0], [0, 0, 0]):
-        weights = mutators.weights([30_000] * 3, [5000, 0, 0], wish, 20_000)
+        weights = mutators.weights([30_000] * 3, [5000, 0, 0], wish, [1, 1, 1], 20_000)
         assert min(weights) / sum(weights) > 0.05
 
 
@@ -250,11 +272,13 @@ def test_windows_beyond_all_bounds(mutators):
     most = 2**64 - 1
     for row in ([most, 0], [0, most], [most, most]):
         for prior in (0, 1, most):
-            weights = mutators.weights(row, row[::-1], [most, most], prior)
+            weights = mutators.weights(row, row[::-1], [most, most], [most, most], prior)
             assert 100_000 <= min(weights) <= max(weights) <= 1_000_000
-    assert mutators.weights([], [], [], 1) == []
+    assert mutators.weights([], [], [], [], 1) == []
     with pytest.raises(ValueError):
-        mutators.weights([1], [], [1], 1)
+        mutators.weights([1], [], [1], [1], 1)
+    with pytest.raises(ValueError):
+        mutators.weights([1], [1], [1], [], 1)
 
 
 # ----------------------------------------------------------------------------- loading

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 from compiled_pool import pool_library
+from hypothesis import given
+from hypothesis import strategies as st
 from native_pool import NativePool
 
 from fuzztui.engines.text.edits import MAX_EDITS, MAX_SPAN
@@ -12,7 +14,9 @@ from fuzztui.engines.text.fragments import Fragments
 from fuzztui.engines.text.poolfile import write
 from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.rules import MAX_INPUT, TABLE, UNPARSED, Rule, rule_edits, rules_of
-from fuzztui.engines.text.syntax import LANGUAGES, Spans, Syntax
+from fuzztui.engines.text.syntax import LANGUAGES, Spans, Syntax, template_problem
+from fuzztui.run.campaign import CampaignError, load, write_frozen
+from fuzztui.run.campaign.rundir import prepare_run
 
 JS = b"""
 if (f(a, [1, 2])) { g("}", b); } else { h(); }
@@ -23,6 +27,12 @@ LUA = b"\nlocal a = t.n\nif a > 1 then f(a, b) end\nwhile x do y() end\nlocal z 
 PYTHON = b"\ndef f(a):\n    if a > g(b, c):\n        return a\n    for x in y:\n        z = 1\n"
 SHELL = b"\necho one\nif a; then b | c; fi\nx=$(ls)\n"
 LISP = b"(define (f x)\n  (if (null? x) '() (cons (car x) (f (cdr x)))))\n"
+
+
+def edits_of(language: str, data: bytes) -> list[tuple[int, int, bytes]]:
+    """The edits of the built-in rules."""
+    found = rule_edits(rules_of(language), data, MAX_EDITS)
+    return sorted({edit for edits in found.values() for edit in edits})
 
 
 def made(rule: str, data: bytes, *, lisp: bool = False) -> list[bytes]:
@@ -43,6 +53,12 @@ def made(rule: str, data: bytes, *, lisp: bool = False) -> list[bytes]:
         ("if (:[c]) ==> while (:[c])", b"if(a) elif (b) if  (c)", [
             b"while (a) elif (b) if  (c)", b"if(a) elif (b) while (c)"]),
         (r"\n:[a~\d+]\n ==> \n:[a]0\n", b"\n12\nx\n3\n", [b"\n120\nx\n3\n", b"\n12\nx\n30\n"]),
+        (":[n~[0-9]++] ==> -:[n]", b"a+12", [b"a+-12", b"a+1-2"]),
+        ("for :[v] in :[s]: ==> while :[s]:", b"for i, (n) in x(in_):", [b"while x(in_):"]),
+        ("if :[c] then ==> while :[c] do", b"if t or then_ then", [b"while t or then_  do"]),
+        ("f(:[1], :[2]) ==> f(:[2], :[1])", b"f(a, b, c)", [b"f(b, c, a)"]),
+        ("f(:[a])  \n ; ==> g(:[a])\n\n", b"f(x);", [b"g(x)"]),
+        ("é(:[a]ü) ==> :[a]ü", "é(xûü)".encode(), ["xûü".encode()]),
     ],
 )  # fmt: skip
 def test_holes(rule, data, results):
@@ -98,11 +114,11 @@ def test_each_line_of_the_table_is_a_rule_of_known_languages():
 
 def test_an_input_has_edits_of_all_its_rules_within_bounds():
     data = b"if (a) { f(x, y); }\n" + b"g(b, c);\n" * 500
-    edits = rule_edits("c", data, MAX_EDITS)
+    edits = edits_of("c", data)
     assert len(edits) <= MAX_EDITS
     assert any(begin < 20 for begin, _, _ in edits), "what is rare is among them"
     assert all(0 <= a <= b <= len(data) and len(text) <= MAX_SPAN for a, b, text in edits)
-    assert rule_edits("c", b"f(a, b)" + b" " * MAX_INPUT, MAX_EDITS) == []
+    assert edits_of("c", b"f(a, b)" + b" " * MAX_INPUT) == []
 
 
 @pytest.mark.parametrize(
@@ -110,7 +126,7 @@ def test_an_input_has_edits_of_all_its_rules_within_bounds():
 )
 @pytest.mark.parametrize("language", ["c", "lisp", "python", "lua", "bash", ""])
 def test_rows_of_brackets_and_words_are_searched_too(language, piece):
-    edits = rule_edits(language, piece * (MAX_INPUT // len(piece)), MAX_EDITS)
+    edits = edits_of(language, piece * (MAX_INPUT // len(piece)))
     assert len(edits) <= MAX_EDITS
 
 
@@ -122,7 +138,7 @@ def test_templates_keep_their_room():
     assert set(own) <= set(both)
     assert len(both) <= MAX_EDITS
     few = Syntax("c", ["if ($A) $B ==> while ($A) $B"], rules=True).spans(data).edits
-    assert set(few) == set(rule_edits("c", data, MAX_EDITS)), "they use what templates leave"
+    assert set(few) == set(edits_of("c", data)), "they use what templates leave"
 
 
 def test_rules_need_no_grammar(monkeypatch):
@@ -131,7 +147,7 @@ def test_rules_need_no_grammar(monkeypatch):
     assert "is not installed" in parser.missing
     assert "is not installed" in parser.problems["if ($A) $B ==> $B"]
     assert parser.language == ""
-    assert parser.spans(b"f(a, b);").edits == tuple(rule_edits("c", b"f(a, b);", MAX_EDITS))
+    assert parser.spans(b"f(a, b);").edits == tuple(edits_of("c", b"f(a, b);"))
     assert Syntax("lisp", rules=True).spans(LISP).edits
     assert not Syntax("lisp", rules=True).missing
 
@@ -139,7 +155,7 @@ def test_rules_need_no_grammar(monkeypatch):
 @pytest.mark.parametrize(("language", "data"), [("c", JS), ("lisp", LISP), ("", SHELL)])
 def test_c_applies_the_same_edits_as_python(tmp_path, language, data):
     pool = Fragments()
-    pool.add(data, Spans(edits=tuple(rule_edits(language, data, MAX_EDITS))))
+    pool.add(data, Spans(edits=tuple(edits_of(language, data))))
     write(tmp_path / "pool", pool.pool)
     native = NativePool(pool_library(), str(tmp_path / "pool"))
     native.refresh()
@@ -157,3 +173,98 @@ def test_c_applies_the_same_edits_as_python(tmp_path, language, data):
             seen.add(now)
     native.close()
     assert len(seen) > 20
+
+
+# ------------------------------------------------------------------- templates of the user
+
+SWAP = "f(:[a], :[b]) ==> f(:[b], :[a])"
+WHILE = "(if :[test] :[rest]) ==> (while :[test] :[rest])"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("f(:[a])", "PATTERN ==> REWRITE"),
+        (" ==> :[a]", "PATTERN ==> REWRITE"),
+        ("f(:[a]) ==> \0", "no NUL"),
+        (f"f(:[a]) ==> {'x' * MAX_SPAN}", "at most 4096 characters"),
+        ("f(:[a]) ==> f(:[a])", "both sides are the same"),
+        ("f(:[a) ==> x", ":[a) is no hole: write :[a]"),
+        ("f(:[]) ==> x", ":[]) is no hole"),
+        ("f(:[a.]) ==> x", ":[a.]) is no hole: write :[a], :[[a]], :[a:e] or :[a~REGEX]"),
+        ("f(:[~x]) ==> x", ":[~x]) is no hole"),
+        ("f(:[a]) ==> :[b]", "the rewrite uses the hole :[b], which the pattern lacks"),
+        ("f(:[a]) ==> :[id()]", ":[id()] is no hole"),
+        ("f(:[a]) ==> :[a].UPPERCASE", "write :[a] without .UPPERCASE"),
+        ("f(:[a]:[b]) ==> x", "put text or a blank after :[a]"),
+        ("f(:[a~(]) ==> x", "the regular expression of a hole is wrong: missing )"),
+        ("f(:[a~x{9999999999}]) ==> x", "the regular expression of a hole is wrong: "),
+        (f"f(:[a~{'(' * 2000 + ')' * 2000}]) ==> x", "the regular expression of a hole is wrong"),
+    ],
+)
+def test_a_template_that_the_matcher_lacks_is_refused_with_the_reason(text, words):
+    assert words in template_problem("c", text)
+    assert words in template_problem("", text)
+    parser = Syntax("", [text, SWAP])
+    assert words in parser.problems[text]
+    assert parser.matches == {SWAP: 0}, "the others are used"
+
+
+def campaign_file(folder, template):
+    file = folder / "c.toml"
+    file.write_text(
+        '[target]\ncommand = ["true"]\n[engine]\nkind = "afl"\n[text]\n'
+        f"templates = ['{template}']\n"
+    )
+    return file
+
+
+def test_the_error_names_file_key_and_template(tmp_path):
+    with pytest.raises(CampaignError) as caught:
+        load(campaign_file(tmp_path, "f(:[a.]) ==> x"))
+    assert "c.toml" in str(caught.value)
+    assert "text.templates: 'f(:[a.]) ==> x': :[a.]) is no hole" in str(caught.value)
+
+
+def test_a_run_that_began_with_such_a_template_goes_on(tmp_path):
+    prepare_run(run := tmp_path / "run")
+    write_frozen(load(campaign_file(tmp_path, SWAP)), run)
+    file = run / "campaign.toml"
+    file.write_text(file.read_text().replace("f(:[a], :[b])", "f(:[a.], :[b])"))
+    (old,) = load(file).campaign.table("text")["templates"]
+    assert ":[a.]" in old
+
+
+def test_templates_need_no_grammar():
+    parser = Syntax("lisp", [WHILE, SWAP])
+    edits = parser.spans(b"(if (> x 1) '(f) 0) (if a b)").edits
+    assert edits == ((1, 3, b"while"), (21, 23, b"while"))
+    assert parser.matches == {WHILE: 2, SWAP: 0}
+    assert Syntax("", [SWAP]).spans(b"x = f(1, 2);") == Spans(edits=((6, 10, b"2, 1"),))
+
+
+def test_there_are_not_too_many_edits_of_a_template():
+    edits = Syntax("", [SWAP, "g(:[a]) ==> :[a]"]).spans(b"f(1, 2);" * 1000 + b"g(1);").edits
+    assert len(edits) == MAX_EDITS
+    assert edits[-3][0] > 8 * 900, "from all over the input"
+    assert edits[-1][2] == b"1", "what is rare is among them"
+
+
+def test_templates_beside_a_grammar():
+    pytest.importorskip("ast_grep_py")
+    parser = Syntax("c", ["return $A; ==> ;", SWAP])
+    data = b"int main() { return f(1, 2); }"
+    spans = parser.spans(data)
+    assert "return_statement" in spans.kinds
+    assert [data[:begin] + text + data[end:] for begin, end, text in spans.edits] == [
+        b"int main() { ; }",
+        b"int main() { return f(2, 1); }",
+    ]
+    assert set(parser.matches.values()) == {1}
+
+
+@given(st.binary(max_size=40), st.sampled_from([SWAP, WHILE, ":[a] b ==> b :[a]"]))
+def test_edits_lie_in_the_input(data, template):
+    for begin, end, text in Syntax("", [template]).spans(data).edits:
+        assert 0 <= begin <= end <= len(data)
+        assert len(text) <= MAX_SPAN

@@ -14,6 +14,9 @@ from pathlib import Path
 import pytest
 from waiting import until
 
+from fuzztui.cli.output import DONE, FINDINGS
+from fuzztui.cli.parser import parse
+from fuzztui.cli.repro import repro
 from fuzztui.features.minimise.program_inputs import minimise_by_oracle
 from fuzztui.features.minimise.rewrite import Search
 from fuzztui.features.oracle import command, judge
@@ -567,6 +570,36 @@ async def test_a_smaller_input_of_the_same_cause(lab):
         await minimise_by_oracle(made, b"good", Search(lambda w, p: None, 60))
     _, note = await minimise_by_oracle(made, b"a bug", Search(lambda w, p: None, 0))
     assert "more may be possible" in note
+
+
+@pytest.mark.parametrize("data", [b"''\0", b"a''\0''", b"x\0''"])
+async def test_a_pair_of_bytes_is_removed_wherever_it_begins(lab, data):
+    """The quotes can only go together, as those of a shell can."""
+    odd = 'n=$(tr -cd "\'" <$1 | wc -c); [ $((n % 2)) = 1 ] && exit 3'
+    made = lab.judge(
+        "exit 0", f"{odd}; grep -qaP '\\x00' $1 && {{ echo error >&2; exit 1; }}; exit 0"
+    )
+    search = Search(lambda w, p: None, 600)
+    assert await minimise_by_oracle(made, data, search) == (b"\0", "")
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "words"),
+    [
+        (b"bug", FINDINGS, ("one accepted it", "two rejected it (exit status 1)")),
+        (b"good", DONE, ("one accepted it", "two accepted it")),
+    ],
+)
+def test_a_minimised_difference_is_run_again_by_both_commands(lab, capsys, data, code, words):
+    lab.judge("true", "! grep -q bug $1")
+    for file in (lab.directory / "small", lab.home.path / "minimised/oracle/id:000000"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+        assert repro(parse(["repro", str(lab.home.path), str(file)])) == code
+        printed = capsys.readouterr()
+        assert [word for word in words if word not in printed.out] == []
+        assert str(lab.directory / "target") in printed.out, "the target's own result comes first"
+        assert ("differs: " in printed.err) == (code == FINDINGS)
 
 
 # ------------------------------------------------------------------------- the campaign file

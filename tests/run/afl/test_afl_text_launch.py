@@ -196,7 +196,7 @@ def test_what_is_not_said_follows_from_what_is(tmp_path, table, parts):
             'not a text mutator, did you mean "swap-args"?',
         ),
         (f'{AFL}[text]\ntemplates = ["a ==> b"]', "text.templates: 'a ==> b': needs text.language"),
-        (f'{AFL}[text]\ntemplates = ["f(:[a]) ==> :[b]"]', "the hole b, which the pattern"),
+        (f'{AFL}[text]\ntemplates = ["f(:[a]) ==> :[b]"]', "the hole :[b], which the pattern"),
         (f'{AFL}[text]\nlanguage = "c"\ntemplates = ["a"]', "'a': a template is PATTERN ==>"),
         (f'{AFL}[text]\nlanguage = "cobol"', "text.language: 'cobol' is not one of"),
         (f"{AFL}[text]\nhavocs = 1", 'unknown key, did you mean "havoc"?'),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fuzztui.kernel.wire.commands.base import Command, on_text
-from fuzztui.kernel.wire.commands.weights import weight_problem
+from fuzztui.kernel.wire.commands.weights import MAX_MUTATOR_WEIGHT, weight_problem
 from fuzztui.kernel.wire.mixture import Mixture, class_of
 
 
@@ -64,4 +64,4 @@ class WeighMutator(Command, name="weigh-mutator"):
     def problem(self) -> str:
         if (of := class_of(self.mutator)) != "text":
             return f"{self.mutator} is not a text mutator: change the share of {of} by mixture"
-        return weight_problem(self.weight)
+        return weight_problem(self.weight, MAX_MUTATOR_WEIGHT, "a mutator's")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 MAX_WEIGHT = 1_000_000
-"""The largest weight of a type, a property or a mutator."""
+"""The largest weight of a type or a property."""
+
+MAX_MUTATOR_WEIGHT = 100
+"""The largest weight of a text mutator: three of five draws, if the other 64 have weight 1."""
 
 
-def weight_problem(weight: float) -> str:
+def weight_problem(weight: float, most: int = MAX_WEIGHT, whose: str = "a") -> str:
     """Return why a weight is invalid, for users; an empty string if it is valid."""
-    if not 0 <= weight <= MAX_WEIGHT:  # rejects NaN, too
-        return f"a weight is from 0 to {MAX_WEIGHT:,}, not {str(weight)[:20]}"
+    if not 0 <= weight <= most:  # rejects NaN, too
+        return f"{whose} weight is from 0 to {most:,}, not {str(weight)[:20]}"
     return ""
 
 
