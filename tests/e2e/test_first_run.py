@@ -476,3 +476,52 @@ def test_stopped_between_two_turns_no_other_begins(first):
     later = [r for r in stages if r.seq > stopping]
     assert not [r for r in later if r.event.stage == "pruning"]
     assert not [r for r in later if r.event.stage == "fuzzing" and r.event.slot not in begun]
+
+
+SEALED = r"""
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+static volatile int seen;
+static uint32_t seal(const unsigned char *at, long n) {
+    uint32_t sum = 2166136261u;
+    while (n-- > 0) sum = (sum ^ *at++) * 16777619u;
+    return sum;
+}
+int main(void) {
+    unsigned char b[64];
+    uint32_t stored;
+    long n = read(0, b, sizeof b);
+    if (n < 8) return 1;
+    memcpy(&stored, b, 4);
+    if (stored != seal(b + 4, n - 4)) return 2;
+    for (long i = 4; i + 1 < n; i += 2) {
+        if (b[i] == 1) { seen++; if (b[i + 1] > 100) seen += 2; }
+        if (b[i] == 2) { seen += 3; if (b[i + 1] < 9) seen += 5; }
+        if (b[i] == 3) { seen += 7; if (b[i + 1] == 77) seen += 9; }
+    }
+    return 0;
+}
+"""
+
+
+def seal(data: bytes) -> bytes:
+    total = 2166136261
+    for byte in data[4:]:
+        total = (total ^ byte) * 16777619 % (1 << 32)
+    return total.to_bytes(4, "little")
+
+
+def test_what_lacks_a_right_checksum_only_gets_it(first):
+    (first.directory / "src" / "target.c").write_text(SEALED)
+    seed = b"0000" + bytes([9, 9, 9, 9])
+    (first.directory / "seeds" / "hello").write_bytes(seal(seed) + seed[4:])
+    line = SEALED.split("\n").index("    if (stored != seal(b + 4, n - 4)) return 2;") + 1
+    first.more = f'[mutants]\nsources = ["target.c:{line}"]\norder = "roadblocks"'
+    first.begin("campaign.budget=60000 trials", "mutants.per_mutant=6000 trials")
+    state = first.over()
+    assert (state.state, state.stage) == ("finished", "target"), first.stderr()
+    handed = [e for e in state.entries.values() if e.instance == "handed"]
+    inputs = [(first.run / "out" / "handed" / e.file).read_bytes() for e in handed]
+    assert any(data[:4] == seal(data) for data in inputs if len(data) > 7)
+    assert not (first.run / "mutants" / "slots" / "m1" / "repaired").exists()

@@ -22,8 +22,10 @@ from fuzztui.features.fuzzfirst.build_environment import BuildEnvironment
 from fuzztui.features.fuzzfirst.build_tree import BuildTreeError, mutated
 from fuzztui.features.fuzzfirst.failed_builds import made
 from fuzztui.features.fuzzfirst.program_output import Outputs
+from fuzztui.features.fuzzfirst.prune import Input
 from fuzztui.features.fuzzfirst.python_backend import PythonBackend
 from fuzztui.features.fuzzfirst.reach import BuildReach, reach_by_gcov
+from fuzztui.features.fuzzfirst.repair import NearMissRepair
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.features.fuzzfirst.threads import in_thread
 from fuzztui.run.campaign import Campaign
@@ -41,6 +43,7 @@ class AflBackend(MutantBackend):
     def __init__(self, campaign: Campaign, run_dir: RunDir) -> None:
         super().__init__(campaign, run_dir)
         self.baseline = Baseline(campaign, run_dir)
+        self._repair: NearMissRepair | None = None
 
     @property
     def tree(self) -> Path:
@@ -61,6 +64,20 @@ class AflBackend(MutantBackend):
         """Prepare the original: see :meth:`Baseline.prepare`."""
         async with self._lock:
             await self.baseline.prepare(progress)
+            progress("building the original for CmpLog")
+            self._repair = made = NearMissRepair(
+                self._campaign, self._run_dir, self.baseline.origin, self.baseline.product.name
+            )
+            try:
+                why = await made.prepare(self.baseline.limit)
+            except OSError as e:
+                why = str(e.strerror or e)
+            if why:
+                progress(f"near misses are not repaired: {why}")
+
+    async def repaired(self, near: Sequence[Input], into: Path) -> list[Input]:
+        """As :class:`MutantBackend`: afl-fuzz does not study inputs that are no entries."""
+        return await self._repair.repaired(near, into) if self._repair else []
 
     async def _build(self, mutant: SourceMutant, into: Path) -> str:
         baseline, digest = self.baseline, ""

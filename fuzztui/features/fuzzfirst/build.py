@@ -119,6 +119,12 @@ class MutantBackend(ABC):
     async def reach(self, seeds: Sequence[Path]) -> BuildReach:
         """Find all functions, and the lines that these seeds execute. Raises SupervisorError."""
 
+    async def repaired(self, near: Sequence[Input], into: Path) -> list[Input]:
+        """Return inputs made of near misses, as files in the directory ``into``; by default none:
+        the target's engine repairs them itself. Raises :class:`SupervisorError`.
+        """
+        return []
+
     @abstractmethod
     def outputs(self) -> Comparison:
         """Return a comparison of outputs, which compares one mutant at a time."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shutil
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,7 +83,7 @@ class Corpora:
     def __init__(self, campaign: Campaign, run_dir: RunDir, backend: MutantBackend) -> None:
         self._sequential = campaign.table("mutants")["use"] == "sequential"
         self._returns: bool = campaign.table("mutants")["returns"]
-        self._run_dir = run_dir
+        self._run_dir, self._backend = run_dir, backend
         self._transfer = Transfer(run_dir.out, backend.batch((), "target"))
         self.matrix = KillMatrix(run_dir.mutants / "kills.jsonl")
         strict = campaign.table("mutants")["oracle"] == "output"
@@ -156,10 +157,14 @@ class Corpora:
         queue = await asyncio.to_thread(self._queue_of, slot)
         failing = await asyncio.to_thread(self._failing_of, slot)
         edges, trouble = 0, ""
+        repaired = self._run_dir.in_slot(slot).turn / "repaired"
         try:
-            edges = await self._transfer.take([*queue, *failing])
+            near: list[Input] = []
+            edges = await self._transfer.take([*queue, *failing], near)
+            edges += await self._transfer.take(await self._backend.repaired(near, repaired))
         except Unrunnable as e:
             trouble = f"not all inputs that it found could be run on the target: {e}"
+        await asyncio.to_thread(shutil.rmtree, repaired, ignore_errors=True)
         on_target = self._transfer.verdicts
         on_mutant: dict[str, str] = {}
         kills: dict[str, str] = {}

@@ -118,11 +118,11 @@ class Transfer:
         """Return how many edges of the target these seeds cover."""
         return reduce(or_, (self._seed_edges.get(digest, 0) for digest in digests), 0).bit_count()
 
-    async def take(self, inputs: Sequence[Input]) -> int:
+    async def take(self, inputs: Sequence[Input], near: list[Input] | None = None) -> int:
         """Run inputs on the target and keep what is new, in the order given.
 
-        Returns the number of new edges. If cancelled, the inputs that were already transferred are
-        kept.
+        ``near`` gets the near misses that are kept. Returns the number of new edges. If cancelled,
+        the inputs that were already transferred are kept.
         """
         edges = 0
         room = {"ok": 0, "crash": TRACELESS, "hang": TRACELESS, _NEAR: NEAREST}
@@ -132,7 +132,7 @@ class Transfer:
                 if one.digest not in self._verdicts:
                     fresh.setdefault(one.digest, one)
             async for some in run_all(self._batch, list(fresh.values())):
-                edges += await in_thread(partial(self._keep, some, room))
+                edges += await in_thread(partial(self._keep, some, room, near))
         return edges
 
     def _look(self) -> list[Input]:
@@ -151,7 +151,12 @@ class Transfer:
                     rows.append(self._remember(one, verdict))
         self._ledger.append(rows)
 
-    def _keep(self, some: Sequence[tuple[Input, InputResult]], room: dict[str, int]) -> int:
+    def _keep(
+        self,
+        some: Sequence[tuple[Input, InputResult]],
+        room: dict[str, int],
+        near: list[Input] | None,
+    ) -> int:
         """Write new files first, then outcomes: an input with an outcome is never run again.
 
         Returns the number of new edges.
@@ -165,17 +170,19 @@ class Transfer:
                     continue
                 blind = outcome != "ok" and not verdict.trace
                 kept = room[outcome] if blind else self._news(verdict)
-                is_near = outcome == "ok" and not kept and ",+cov" in one.path.name
-                if kept or (is_near and room[_NEAR]):
+                is_near = self._is_near(one, verdict) and room[_NEAR] > 0
+                if kept or is_near:
                     data = read_input(one.path)
                     if data is None or hashlib.sha256(data).hexdigest() != one.digest:
                         continue  # the file has changed since it was run
+                    if kept:
+                        edges += self._write(one, verdict, data)
+                        room[outcome] -= blind
                     if is_near:
                         self._put(self._near, _name(self._near.next_id, one, 0), data)
                         room[_NEAR] -= 1
-                    else:
-                        edges += self._write(one, verdict, data)
-                        room[outcome] -= blind
+                        if near is not None:
+                            near.append(one)
                 rows.append(self._remember(one, verdict))
         finally:
             self._ledger.append(rows)
@@ -194,6 +201,11 @@ class Transfer:
     def _put(self, part: _Part, name: str, data: bytes) -> None:
         write_whole(part.directory / name, data)
         part.next_id += 1
+
+    def _is_near(self, one: Input, verdict: InputResult) -> bool:
+        """Whether an entry covers new edges in its mutant, by its name, and none in the target."""
+        new_there = verdict.outcome == "ok" and ",+cov" in one.path.name
+        return new_there and edges_of(verdict) <= self._edges
 
     def _news(self, verdict: InputResult) -> set[int]:
         return _coverage(verdict) - self._parts[verdict.outcome].seen
