@@ -15,7 +15,6 @@ from typing import Any
 
 from fuzztui.cli.mutant_lines import MIN_CHANGE, cut, summary_line
 from fuzztui.cli.mutants_export import write_report
-from fuzztui.cli.mutants_matrix import kill_matrix
 from fuzztui.cli.mutants_rank import rank_mutants
 from fuzztui.cli.output import (
     DAMAGED,
@@ -104,6 +103,8 @@ def mutants(options: argparse.Namespace) -> int:
     if options.what == "matrix":
         if options.selections:
             raise UsageError("mutants matrix takes only a run as argument")
+        from fuzztui.cli.mutants_matrix import kill_matrix  # with all that runs mutants
+
         return kill_matrix(options)
     return {"list": _list, "show": _show, "export": _export}[options.what](options)
 
