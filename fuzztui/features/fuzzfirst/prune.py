@@ -35,6 +35,8 @@ class Input:
     """sha256 of the content, hexadecimal."""
     parent: int = -1
     """If the input is a finding: its parent's id in the instance's queue; -1: unknown."""
+    changed: str = ""
+    """How the content of ``origin`` was changed; an empty string: not at all."""
 
 
 def edges_of(verdict: InputResult) -> set[int]:

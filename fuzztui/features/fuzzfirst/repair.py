@@ -99,7 +99,7 @@ class NearMissRepair:
                 if digest not in made:
                     path = into / digest
                     await asyncio.to_thread(write_whole, path, edit.data)
-                    made[digest] = Input(path, one.origin, digest, one.parent)
+                    made[digest] = Input(path, one.origin, digest, one.parent, "repair")
         return list(made.values())
 
     async def _operands(self, program: TargetProgram, data: bytes) -> list[Operands]:

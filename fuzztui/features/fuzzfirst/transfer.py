@@ -231,7 +231,7 @@ def _name(number: int, one: Input, sig: int) -> str:
     """Return a name like afl-fuzz's: ``id:000012,sync:m7,src:000045,time:0,execs:0,op:...``.
 
     ``src``: the entry's id in the turn's queue, or the id of the finding's parent; ``op``: the
-    exact origin.
+    exact origin, after how its content was changed (``op:repair+m7+000045``).
     """
     fields = [f"sig:{sig:02}"] if sig else []
     times = ["time:0", "execs:0"]
@@ -241,7 +241,8 @@ def _name(number: int, one: Input, sig: int) -> str:
         return entry_name(number, ",".join(rest))
     entry = one.parent if of[2] else int(of[3])
     source = [f"sync:{of[1]}", *([f"src:{entry:06}"] if entry >= 0 else [])]
-    return entry_name(number, ",".join([*fields, *source, *times, f"op:{file_name(one.origin)}"]))
+    exact = "+".join(filter(None, (one.changed, file_name(one.origin))))
+    return entry_name(number, ",".join([*fields, *source, *times, f"op:{exact}"]))
 
 
 def _bits(numbers: Iterable[int]) -> int:
