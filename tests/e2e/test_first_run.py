@@ -518,7 +518,7 @@ def test_what_lacks_a_right_checksum_only_gets_it(first):
     (first.directory / "seeds" / "hello").write_bytes(seal(seed) + seed[4:])
     line = SEALED.split("\n").index("    if (stored != seal(b + 4, n - 4)) return 2;") + 1
     first.more = f'[mutants]\nsources = ["target.c:{line}"]\norder = "roadblocks"'
-    first.begin("campaign.budget=60000 trials", "mutants.per_mutant=6000 trials")
+    first.begin("campaign.budget=30000 trials", "mutants.per_mutant=5000 trials")
     state = first.over()
     assert (state.state, state.stage) == ("finished", "target"), first.stderr()
     repaired = [
