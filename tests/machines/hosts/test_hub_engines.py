@@ -4,6 +4,7 @@ import hashlib
 import importlib.metadata
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -104,7 +105,7 @@ def test_an_afl_fuzz_of_a_user_joins_by_the_hubs_directory(tmp_path: Path, hosts
         ],
         env=os.environ | {"AFL_NO_UI": "1", "AFL_SYNC_TIME": "1", "AFL_SKIP_CPUFREQ": "1",
                           "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1", "AFL_NO_AFFINITY": "1"},
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
     try:
         for host in hosts.values():  # what it finds is on each host, for the engines there
@@ -118,7 +119,7 @@ def test_an_afl_fuzz_of_a_user_joins_by_the_hubs_directory(tmp_path: Path, hosts
             ),
         )
     finally:
-        by_hand.kill()
+        os.killpg(by_hand.pid, signal.SIGKILL)  # with the target, which outlives afl-fuzz
         by_hand.wait()
         campaign.stop()
 
