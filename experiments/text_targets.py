@@ -285,7 +285,9 @@ def kept(rows: Rows, jobs: Sequence[Job], budget: Budget, built: dict[str, Built
     ]
     digests = {row["subject"]: row["program"] for row in found}
     digests |= {name: target.digest for name, target in built.items()}
-    return [row for row in found if row["program"] == digests[row["subject"]]]
+    found = [row for row in found if row["program"] == digests[row["subject"]]]
+    # Two processes may have made the same run.
+    return list({(row["subject"], row["arm"], row["repeat"]): row for row in found}.values())
 
 
 def report(results: Sequence[dict[str, Any]], budget: Budget, arms: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 #!/bin/sh
-# jq 1.6 of Debian 12 with the first few of the functions that it defines in its own language (it
-# compiles all of them for each filter, which takes it 50 ms), made with $CC in the current
-# directory: ./jq
+# jq 1.6 of Debian 12 with the first 28 lines of the functions that it defines in its own language
+# (it compiles them for each filter: all 311 lines take 17 ms of CPU time, these 1.5), made with $CC
+# in the current directory: ./jq
 set -eu
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 python3 -I "$SOURCE/debian/fetch.py" pool/main/j/jq/jq_1.6.orig.tar.gz \
