@@ -1,32 +1,40 @@
-"""Text operators on real compilers: edges and valid inputs against stock AFL++, in equal time.
+"""Text mutators on real compilers: edges and valid inputs against stock AFL++.
 
-Each target of sample_campaigns/text_*.toml is built once; then every configuration fuzzes it for
-the same time, so many repetitions, one afl-fuzz on one core. Two runs go at a time, each with all
-that belongs to it (supervisor, harvester) on a core of its own, and the configurations take turns,
-so that a busy moment of the machine meets all of them.
+Each of the compilers and interpreters of lab/text/compilers.py is built once; then each arm fuzzes
+each of them with as many random seeds, for the same time or the same number of executions. A run is
+one afl-fuzz on one core, with all that belongs to it (supervisor, collector of fragments). The arms
+take turns, so that a busy moment of the machine meets all of them.
 
-    python experiments/text_targets.py --seconds 600 --repeat 5
+    python experiments/text_targets.py --seconds 300 --repeat 5 --jobs 2
+    python experiments/text_targets.py --execs 200000 --repeat 5     # where others use the machine
 
-A run's row is added to ``results.jsonl`` in the working directory when it ends: started again with
-the same words, the benchmark continues with the runs that are missing, and only prints the tables
-when there are none. The counts are
+A run's row is added to ``runs.jsonl`` in the working directory when the run ends: started again
+with the same words, the experiment continues with the runs that are missing; ``--report`` starts
+none, and prints the tables of those that are there. The columns:
 
-- edges: what afl-showmap sees over the queue at the end, with the same program;
-- parse: the share of all executed inputs that the parser accepts, counted in the harness, and
-  the share of the queue's entries;
-- execs: by afl-fuzz's own count.
+- edges: what afl-showmap sees over the queue at the end, with the same program; "to stock": the
+  medians' ratio; p: of the exact rank-sum test against stock;
+- early: the same after 1/60, 1/30 and 1/5 of the budget (of five minutes 5, 10 and 60 s): for stock
+  the edges, for other arms their ratio to stock's;
+- valid: the share of the executed inputs that the parser accepts, counted in the harness; "times":
+  of stock's share.
+
+Below are the geometric means over all subjects, over those that were seen before and over new ones,
+and on how many subjects an arm has more or fewer edges than stock, beyond chance (p < 0.05). The
+last table shows which text mutators pay, in the first arm that has them.
 
 ``stock`` is AFL++'s havoc and splicing under fuzztui, where the only instance is ``-M main`` (in
 4.04c: the queue in order, no trimming), as it is for the others; ``plain`` is afl-fuzz without
-either, as a user would start it by hand. ``p`` is of the rank-sum test against stock.
+either, as a user would start it by hand. ``empty`` is an empty table ``[text]``, the default.
 
-Goal: more edges than stock on the majority of targets.
+Goal: never fewer edges than stock beyond chance on eight compilers, four of them new, 5 repetitions
+of 5 minutes; +5% edges in the mean; three times the valid inputs.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
+import json
 import os
 import queue
 import shutil
@@ -36,173 +44,125 @@ import subprocess
 import sys
 import threading
 import time
-import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import tomli_w
-from lab.figures import ratio, table
 from lab.options import parse
 from lab.rows import Rows
+from lab.text import tables
+from lab.text.compilers import AFL, COMPILERS, Built, build, edges_after
 
-from fuzztui.tools.report.two_samples import mann_whitney
-
-SAMPLES = Path(__file__).resolve().parent.parent / "sample_campaigns"
-TARGETS = ("lua", "mujs", "tcc")
-MIXED = {"havoc": 0.25, "text": 0.5, "splice": 0.25, "roll": "step"}
-CONFIGS: dict[str, dict[str, Any] | None] = {
+PUBLISHED = {"roll": "step", "rules": False}
+MIXED = {"havoc": 0.25, "text": 0.5, "splice": 0.25, **PUBLISHED}
+ARMS: dict[str, dict[str, Any] | None] = {
     "stock": None,
-    "text": {"havoc": 0.25, "text": 0.75, "splice": 0.0, "roll": "step"},
+    "empty": {},
+    "no-rules": {"rules": False},
+    "text": {"havoc": 0.25, "text": 0.75, "splice": 0.0, **PUBLISHED},
     "splice": MIXED,
     "adaptive": {**MIXED, "adaptive": True},
-    "empty": {},
     "plain": None,
 }
-"""The table ``[text]`` of each, without its language; None: there is no such table. Those of the
-published figures draw the class for each step, as fuzztui did then; ``empty`` is the default."""
-
-AFL = {
-    "AFL_NO_UI": "1",
-    "AFL_SKIP_CPUFREQ": "1",
-    "AFL_NO_AFFINITY": "1",
-    "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1",
-    "AFL_QUIET": "1",
-}
-AT_A_TIME = 200
-"""Entries that one process of a harness looks at."""
+"""The table ``[text]`` of each arm; None: there is no such table. Where probabilities are given,
+fuzztui guesses no language, so the subject's is added."""
+DEFAULT_ARMS = ["stock", "empty", "no-rules"]
+EARLY = (60, 30, 5)
+"""The early points are these parts of the budget."""
 
 
 class Failed(Exception):
-    """A run that gave no result: said, and tried again when the benchmark is started again."""
+    """A run that gave no result: printed, and made again when the experiment is started again."""
 
 
 @dataclass(frozen=True)
-class Target:
-    """One compiler, built."""
+class Budget:
+    """What a run may spend."""
 
-    name: str
-    campaign: dict[str, Any]
-    program: Path
-    seeds: Path
-    digest: str
+    amount: int
+    unit: str
+    """``s`` or ``execs``."""
+
+    def __str__(self) -> str:
+        return f"{self.amount:,} {self.unit}"
 
     @property
-    def memory(self) -> str:
-        """The argument of -m for afl-fuzz and afl-showmap."""
-        return str(self.campaign["target"].get("memory", "none")).removesuffix("MiB")
+    def key(self) -> str:
+        """The part of an entry's name that says when afl-fuzz saved the entry."""
+        return "time" if self.unit == "s" else "execs"
+
+    @property
+    def points(self) -> list[int]:
+        """The early points and the end, as such parts count them: in milliseconds or executions."""
+        whole = 1000 * self.amount if self.unit == "s" else self.amount
+        return [whole // part for part in (*EARLY, 1)]
+
+    @property
+    def early(self) -> list[str]:
+        """What the early points are called."""
+        return [f"{self.amount / part:,.0f} {self.unit}" for part in EARLY]
 
 
 @dataclass(frozen=True)
 class Job:
     """One run."""
 
-    target: str
-    config: str
-    seconds: int
+    subject: str
+    arm: str
     repeat: int
 
     def __str__(self) -> str:
-        return f"{self.target} {self.config} {self.repeat}"
+        return f"{self.subject} {self.arm} {self.repeat}"
 
 
-def build(name: str, work: Path) -> Target:
-    """The target's program by its own build script, unless it is there already."""
-    campaign = tomllib.loads((SAMPLES / f"{name}-text.toml").read_text())
-    directory = work / "build" / name
-    program = directory / name
-    if not (directory / ".built").exists():
-        shutil.rmtree(directory, ignore_errors=True)
-        directory.mkdir(parents=True)
-        print(f"building {name} in {directory}", flush=True)
-        env = {**os.environ, **AFL, "CC": "afl-cc", "CXX": "afl-c++", "SOURCE": str(SAMPLES)}
-        done = subprocess.run(
-            ["sh", "-eu", "-c", campaign["target"]["build"]], cwd=directory, env=env, check=False
-        )
-        if done.returncode:
-            raise SystemExit(f"{name} cannot be built")
-        (directory / ".built").touch()
-    (seeds,) = campaign["engine"]["seeds"]
-    there = directory if seeds.startswith("$BUILD/") else SAMPLES
-    digest = hashlib.sha256(program.read_bytes()).hexdigest()[:16]
-    return Target(name, campaign, program, there / seeds.removeprefix("$BUILD/"), digest)
-
-
-def edges(target: Target, folder: Path, scratch: Path) -> int:
-    """How many edges the inputs in a directory cover together."""
-    out = scratch / "edges"
-    subprocess.run(
-        ["afl-showmap", "-q", "-C", "-i", folder, "-o", out, "-t", "2000", "-m", target.memory,
-         "--", target.program],
-        env={**os.environ, **AFL}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        stdin=subprocess.DEVNULL, check=False,
-    )  # fmt: skip
-    if not out.exists():
-        raise Failed(f"afl-showmap gave nothing over {folder}")
-    return len(out.read_text().splitlines())
-
-
-def accepted(target: Target, folder: Path) -> tuple[int, int]:
-    """How many of the inputs in a directory its parser accepts, and of how many."""
-    files = sorted(str(f) for f in folder.iterdir() if f.is_file())
-    good, at = 0, 0
-    while at < len(files):
-        part = files[at : at + AT_A_TIME]
-        done = subprocess.run(
-            [target.program, *part], capture_output=True, errors="replace", check=False
-        )
-        said = [line[0] for line in done.stdout.splitlines() if line[:2] in ("+ ", "- ")]
-        good += said.count("+")
-        # One on which it crashes has no verdict: it continues behind that.
-        at += min(len(said) + 1, len(part)) if done.returncode < 0 else len(part)
-    return good, len(files)
-
-
-def campaign_file(target: Target, job: Job, folder: Path) -> Path:
-    """The sample campaign, with the program that was built and this configuration."""
-    sample = target.campaign
-    limits = {k: sample["target"][k] for k in ("timeout", "memory") if k in sample["target"]}
+def campaign_file(built: Built, job: Job, budget: Budget, folder: Path) -> Path:
+    compiler = built.compiler
     keys: dict[str, Any] = {
         "campaign": {
             "name": str(job),
             "output": str(folder / "run"),
-            "budget": f"{job.seconds}s",
+            "budget": f"{budget.amount}s" if budget.unit == "s" else budget.amount,
             "seed": job.repeat,
         },
         "target": {
-            "command": [str(target.program)],
+            "command": [str(built.program)],
             "env": {"FUZZTUI_PARSED": str(folder / "parsed")},
-            **limits,
+            "timeout": f"{compiler.timeout_ms}ms",
         },
-        "engine": {"kind": "afl", "instances": 1, "seeds": [str(target.seeds)]},
+        "engine": {"kind": "afl", "instances": 1, "seeds": [str(built.seeds)]},
     }
-    text = CONFIGS[job.config]
+    if compiler.memory != "none":
+        keys["target"]["memory"] = f"{compiler.memory}MiB"
+    text = ARMS[job.arm]
     if text is not None:
-        keys["text"] = {**text, "language": sample["text"]["language"]}
+        known = "text" in text and compiler.language
+        keys["text"] = text | ({"language": compiler.language} if known else {})
     file = folder / "campaign.toml"
     file.write_text(tomli_w.dumps(keys))
     return file
 
 
-def command(target: Target, job: Job, folder: Path) -> tuple[list[str], Path]:
+def command(built: Built, job: Job, budget: Budget, folder: Path) -> tuple[list[str], Path]:
     """What is started, and the directory of its afl-fuzz."""
-    if job.config != "plain":
-        words = ["-m", "fuzztui", str(campaign_file(target, job, folder)), "--headless"]
-        return [sys.executable, *words], folder / "run" / "out" / "main"
-    limit = target.campaign["target"]["timeout"].removesuffix("ms")
-    words = ["afl-fuzz", "-V", str(job.seconds), "-s", str(job.repeat), "-t", f"{limit}+",
-             "-m", target.memory, "-i", str(target.seeds), "-o", str(folder / "run"),
-             "--", str(target.program)]  # fmt: skip
+    if job.arm != "plain":
+        file = campaign_file(built, job, budget, folder)
+        words = [sys.executable, "-m", "fuzztui", str(file), "--headless"]
+        return words, folder / "run" / "out" / "main"
+    limit = "-V" if budget.unit == "s" else "-E"
+    words = ["afl-fuzz", limit, str(budget.amount), "-s", str(job.repeat), "-i", str(built.seeds),
+             "-o", str(folder / "run"), "-t", f"{built.compiler.timeout_ms}+",
+             "-m", built.compiler.memory, "--", str(built.program)]  # fmt: skip
     return words, folder / "run" / "default"
 
 
-def measure(target: Target, job: Job, folder: Path, core: int) -> dict[str, Any]:
+def measure(built: Built, job: Job, budget: Budget, folder: Path, core: int) -> dict[str, Any]:
     """Run it and count. Raises :class:`Failed`."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    words, out = command(target, job, folder)
+    words, out = command(built, job, budget, folder)
     env = {**os.environ, **AFL, "FUZZTUI_PARSED": str(folder / "parsed")}
     began = time.monotonic()
     log = folder / "log"
@@ -217,49 +177,61 @@ def measure(target: Target, job: Job, folder: Path, core: int) -> dict[str, Any]
         status = process.wait()
         running.discard(process)
     spent = time.monotonic() - began
-    if stopping.is_set() or spent < job.seconds:
-        raise Failed(f"ended after {spent:.0f} s (see {folder})")
-    stats = dict(figures(out / "fuzzer_stats")) if (out / "fuzzer_stats").exists() else {}
+    stats = figures(out / "fuzzer_stats")
+    execs = int(stats.get("execs_done", 0))
+    if stopping.is_set() or (spent if budget.unit == "s" else execs) < budget.amount:
+        raise Failed(f"ended after {spent:.0f} s and {execs:,} executions (see {folder})")
     if status not in (0, 10) or not stats:  # 10: fuzztui has findings
         last = log.read_text(errors="replace").strip().splitlines()[-3:]
         raise Failed(f"exit status {status}: {' / '.join(last)} (see {folder})")
-    good, entries = accepted(target, out / "queue")
+    try:
+        edges = edges_after(built, out / "queue", budget.key, budget.points, folder)
+    except RuntimeError as e:
+        raise Failed(str(e)) from e
     inputs, valid = struct.unpack("<QQ", (folder / "parsed").read_bytes())
     return {
-        "target": job.target,
-        "config": job.config,
-        "seconds": job.seconds,
+        "subject": job.subject,
+        "arm": job.arm,
+        "budget": budget.amount,
+        "unit": budget.unit,
         "repeat": job.repeat,
-        "program": target.digest,
-        "text": CONFIGS[job.config],
-        "edges": edges(target, out / "queue", folder),
-        "execs": int(stats["execs_done"]),
-        "entries": entries,
-        "entries_parse": good,
+        "program": built.digest,
+        "text": ARMS[job.arm],
+        "edges": edges,
+        "execs": execs,
         "inputs": inputs,
-        "inputs_parse": valid,
+        "valid": valid,
+        "entries": int(stats["corpus_count"]),
         "crashes": int(stats["saved_crashes"]),
         "stability": stats["stability"],
+        "mutators": mutators(folder / "run") if ARMS[job.arm] is not None else {},
         "core": core,
         "took_s": round(spent, 1),
     }
 
 
-def figures(file: Path) -> Iterator[tuple[str, str]]:
-    for line in file.read_text().splitlines():
-        key, _, value = line.partition(":")
-        yield key.strip(), value.strip()
+def figures(file: Path) -> dict[str, str]:
+    """The values of ``fuzzer_stats`` by key; empty if there is no such file."""
+    lines = file.read_text().splitlines() if file.exists() else []
+    return {key.strip(): value.strip() for key, _, value in (x.partition(":") for x in lines)}
 
 
-def plan(args: argparse.Namespace, done: set[tuple[str, str, int]]) -> list[Job]:
-    """The runs that are missing, so that each pair of neighbours is another pair each time."""
+def mutators(run: Path) -> dict[str, tuple[int, int]]:
+    """How many inputs each text mutator changed, and in how many queue entries it had a part."""
+    done = subprocess.run([sys.executable, "-m", "fuzztui", "mutators", str(run), "--json"],
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    if done.returncode:
+        raise Failed(f"fuzztui mutators {run}: {done.stderr.strip()}")
+    return {row["name"]: (row["applied"], row["found"]) for row in json.loads(done.stdout)}
+
+
+def plan(subjects: Sequence[str], arms: Sequence[str], repeat: int) -> list[Job]:
+    """All runs, so that each pair of neighbours is another pair each time."""
     jobs = []
-    for repeat in range(1, args.repeat + 1):
-        for target in args.targets:
-            turn = (repeat - 1) % len(args.configs)
-            for config in args.configs[turn:] + args.configs[:turn]:
-                if (target, config, repeat) not in done:
-                    jobs.append(Job(target, config, args.seconds, repeat))
+    for seed in range(1, repeat + 1):
+        turn = (seed - 1) % len(arms)
+        for subject in subjects:
+            jobs += [Job(subject, arm, seed) for arm in (*arms[turn:], *arms[:turn])]
     return jobs
 
 
@@ -267,7 +239,7 @@ running: set[subprocess.Popen[bytes]] = set()
 stopping = threading.Event()
 
 
-def work_through(jobs: list[Job], cores: list[int], run: Callable[[Job, int], None]) -> None:
+def work_through(jobs: Sequence[Job], cores: list[int], run: Callable[[Job, int], None]) -> None:
     """All jobs, one at a time on each core. Ctrl-C or SIGTERM ends what is in progress."""
 
     def end(*_: object) -> None:
@@ -298,43 +270,46 @@ def work_through(jobs: list[Job], cores: list[int], run: Callable[[Job, int], No
         sys.exit("ended: what was finished is kept")
 
 
-def spread(values: list[float], form: str) -> str:
-    return f"{median(values):{form}} ({min(values):{form}}-{max(values):{form}})"
+def kept(rows: Rows, jobs: Sequence[Job], budget: Budget, built: dict[str, Built]) -> list[Any]:
+    """The rows of these jobs with this budget: of the programs that are built, else the last ones.
+
+    Of another program the edges are others, and of another table ``[text]`` everything.
+    """
+    wanted = set(jobs)
+    found = [
+        row
+        for row in rows.read()
+        if Job(row["subject"], row["arm"], row["repeat"]) in wanted
+        and (row["budget"], row["unit"]) == (budget.amount, budget.unit)
+        and row["text"] == ARMS[row["arm"]]
+    ]
+    digests = {row["subject"]: row["program"] for row in found}
+    digests |= {name: target.digest for name, target in built.items()}
+    found = [row for row in found if row["program"] == digests[row["subject"]]]
+    # Two processes may have made the same run.
+    return list({(row["subject"], row["arm"], row["repeat"]): row for row in found}.values())
 
 
-def tables(results: list[dict[str, Any]], args: argparse.Namespace, base: dict[str, int]) -> None:
-    """Of each target one line a configuration, and on how many there were more edges."""
-    rows, better = [], dict.fromkeys(args.configs, 0)
-    for target in args.targets:
-        rows.append([target, "seeds", "", f"{base[target]:,}", "", "", "", "", ""])
-        stock = [r["edges"] for r in results if (r["target"], r["config"]) == (target, "stock")]
-        for config in args.configs:
-            runs = [r for r in results if (r["target"], r["config"]) == (target, config)]
-            if not runs:
-                continue
-            found = [r["edges"] for r in runs]
-            compared = bool(stock) and config != "stock"
-            better[config] += compared and median(found) > median(stock)
-            rows.append([
-                "", config, len(runs), spread(found, ",.0f"),
-                f"{100 * (ratio(median(found), median(stock)) - 1):+.1f}%" if compared else "",
-                f"{mann_whitney(found, stock):.3f}" if compared else "",
-                spread([100 * ratio(r["inputs_parse"], r["inputs"]) for r in runs], ".1f"),
-                spread([100 * ratio(r["entries_parse"], r["entries"]) for r in runs], ".1f"),
-                f"{median(r['execs'] for r in runs) / 1000:,.0f}",
-            ])  # fmt: skip
-    heads = ["target", "", "runs", "edges", "to stock", "p", "inputs that parse, %",
-             "entries, %", "1,000 execs"]  # fmt: skip
-    print(f"\n{args.seconds} s a run, one afl-fuzz on one core; median (least-most)")
-    print(table(heads, rows))
-    stable = [float(r["stability"].removesuffix("%")) for r in results]
-    print(f"stability of the targets: {min(stable, default=0):.1f}% or more")
-    for config, count in better.items():
-        if config not in ("stock", "plain"):
-            print(f"{config}: more edges than stock on {count} of {len(args.targets)} targets")
+def report(results: Sequence[dict[str, Any]], budget: Budget, arms: Sequence[str]) -> str:
+    new = {compiler.name for compiler in COMPILERS.values() if compiler.new}
+    order = [*COMPILERS]
+    rows = sorted(results, key=lambda row: order.index(row["subject"]))
+    text = [arm for arm in arms if ARMS[arm] is not None]
+    parts = [
+        f"\n{budget} a run, one afl-fuzz on one core; median (least-most)",
+        tables.subjects(rows, arms, new, budget.early),
+        f"\nto stock: geometric means over subjects; more and fewer edges: p < {tables.CHANCE}",
+        tables.means(rows, arms, new, budget.early),
+        *(tables.goal(rows, arm) for arm in arms if arm != tables.STOCK),
+    ]
+    if text and (made := [row for row in rows if row["arm"] == text[0]]):
+        parts += [f"\nwhich text mutators pay: {text[0]}", tables.mutators(made)]
+    stable = [float(row["stability"].removesuffix("%")) for row in rows]
+    parts.append(f"stability of the programs: {min(stable, default=0):.1f}% or more")
+    return "\n".join(parts)
 
 
-def words(allowed: tuple[str, ...]) -> Callable[[str], list[str]]:
+def words(allowed: Sequence[str]) -> Callable[[str], list[str]]:
     """An argparse type: some of these, by commas."""
 
     def parse(value: str) -> list[str]:
@@ -351,43 +326,43 @@ def options() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    default = [name for name in CONFIGS if name != "plain"]
-    parser.add_argument("--targets", type=words(TARGETS), default=list(TARGETS))
-    parser.add_argument("--configs", type=words(tuple(CONFIGS)), default=default)
-    parser.add_argument("--seconds", type=int, default=600, help="of each run")
+    parser.add_argument("--subjects", type=words([*COMPILERS]), default=[*COMPILERS])
+    parser.add_argument("--arms", type=words([*ARMS]), default=DEFAULT_ARMS)
+    parser.add_argument("--seconds", type=int, default=300, help="of each run")
+    parser.add_argument("--execs", type=int, help="executions of each run, in place of seconds")
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--at-once", type=int, default=2, help="how many runs at a time")
+    parser.add_argument("--jobs", type=int, default=1, help="how many runs at a time")
+    parser.add_argument("--report", action="store_true", help="only print what is there")
     parser.add_argument("--keep", action="store_true", help="the runs, not only their figures")
     parser.add_argument("--work", type=Path, default=home / "fuzztui" / "text-targets")
-    parser.add_argument("--results", type=Path, help="default: results.jsonl in --work")
-    args = parse(parser, "text_targets", targets=["mujs"], configs=["stock", "text"], seconds=1,
-                 repeat=1, at_once=1)  # fmt: skip
-    args.results = args.results or args.work.absolute() / "results.jsonl"
+    parser.add_argument("--results", type=Path, help="default: runs.jsonl in --work")
+    args = parse(parser, "text_targets", subjects=["mujs"], arms=["stock", "empty"], execs=2000,
+                 repeat=1)  # fmt: skip
+    args.work = args.work.resolve()
+    args.results = args.results or args.work / "runs.jsonl"
     return args
 
 
 def main() -> None:
     args = options()
-    work: Path = args.work.resolve()
-    work.mkdir(parents=True, exist_ok=True)
-    targets = {name: build(name, work) for name in args.targets}
+    budget = Budget(args.execs or args.seconds, "execs" if args.execs else "s")
+    built: dict[str, Built] = {}
+    if not args.report:
+        args.work.mkdir(parents=True, exist_ok=True)
+        built = {name: build(COMPILERS[name], args.work) for name in args.subjects}
     rows = Rows("text_targets", args.results)
-    results = [r for r in rows.read() if r["seconds"] == args.seconds]
-    # Of another build the edges are others, and of another mixture everything.
-    known = {name: target.digest for name, target in targets.items()}
-    results = [r for r in results if known.get(r["target"]) == r["program"]]
-    results = [r for r in results if CONFIGS.get(r["config"]) == r["text"]]
-    jobs = plan(args, {(r["target"], r["config"], r["repeat"]) for r in results})
-    cores = sorted(os.sched_getaffinity(0))[: args.at_once]
-    print(f"{len(results)} runs are in {rows.file}, {len(jobs)} are to be made: about "
-          f"{len(jobs) * args.seconds / len(cores) / 60:.0f} minutes", flush=True)  # fmt: skip
+    jobs = plan(args.subjects, args.arms, args.repeat)
+    results = kept(rows, jobs, budget, built)
+    done = {Job(row["subject"], row["arm"], row["repeat"]) for row in results}
+    missing = [job for job in jobs if job not in done]
+    print(f"{len(done)} runs are in {rows.file}, {len(missing)} are missing", flush=True)
     lock = threading.Lock()
     failed: list[Job] = []
 
     def run(job: Job, core: int) -> None:
-        folder = work / "runs" / f"{job.target}-{job.config}-{job.repeat}"
+        folder = args.work / "runs" / f"{job.subject}-{job.arm}-{job.repeat}"
         try:
-            result = measure(targets[job.target], job, folder, core)
+            result = measure(built[job.subject], job, budget, folder, core)
         except (Failed, OSError) as e:
             print(f"{job}: FAILED: {e}", flush=True)
             failed.append(job)
@@ -395,16 +370,17 @@ def main() -> None:
         with lock:
             rows.add(**result)
             results.append(result)
-            share = 100 * result["inputs_parse"] / result["inputs"]
-            print(f"{job}: {result['edges']:,} edges, {share:.1f}% parse, "
-                  f"{result['execs']:,} execs", flush=True)  # fmt: skip
+            share = 100 * result["valid"] / max(1, result["inputs"])
+            hours = median(row["took_s"] for row in results) / 3600 * (len(jobs) - len(results))
+            print(f"{job}: {result['edges'][-1]:,} edges, {share:.1f}% valid, "
+                  f"{result['execs']:,} executions in {result['took_s']:.0f} s; "
+                  f"about {hours / args.jobs:.1f} h are left", flush=True)  # fmt: skip
         if not args.keep:
             shutil.rmtree(folder, ignore_errors=True)
 
-    work_through(jobs, cores, run)
-    base = {name: edges(target, target.seeds, work) for name, target in targets.items()}
-    results = [r for r in results if r["repeat"] <= args.repeat]
-    tables(results, args, base)
+    if not args.report:
+        work_through(missing, sorted(os.sched_getaffinity(0))[: args.jobs], run)
+    print(report(results, budget, args.arms))
     if failed:
         sys.exit(f"{len(failed)} runs failed: start it again to have them made")
 

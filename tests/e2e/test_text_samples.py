@@ -137,23 +137,30 @@ def test_a_mirror_with_another_file_is_not_believed(user):
 
 
 @pytest.mark.nightly
-def test_the_benchmark_goes_on_where_it_was(user):
+def test_the_experiment_goes_on_where_it_was(user):
     work = user.path / "work"
 
-    def benchmark(*words: str) -> str:
+    def experiment(*words: str) -> str:
         done = subprocess.run(
-            [sys.executable, TOP / "experiments/text_targets.py", "--targets", "mujs",
-             "--seconds", "4", "--repeat", "1", "--work", work, *words],
+            [sys.executable, TOP / "experiments/text_targets.py", "--subjects", "mujs",
+             "--execs", "3000", "--repeat", "1", "--work", work, *words],
             env=user.env, capture_output=True, text=True, check=False, timeout=400,
         )  # fmt: skip
         assert done.returncode == 0, done
         return done.stdout
 
-    assert "1 are to be made" in benchmark("--configs", "stock")
-    said = benchmark("--configs", "stock,text")
-    assert "1 runs are in " in said
-    assert "text: more edges than stock on " in said
-    lines = [json.loads(line) for line in (work / "results.jsonl").read_text().splitlines()]
-    assert [line["config"] for line in lines] == ["stock", "text"]
-    assert all(0 < line["inputs_parse"] < line["inputs"] for line in lines)
-    assert all(line["edges"] > 1300 for line in lines)
+    assert "0 runs are in " in experiment("--arms", "stock")
+    assert "1 runs are in " in (said := experiment("--arms", "stock,empty"))
+    assert "goal, empty: never fewer edges than stock beyond chance: met" in said
+    lines = [json.loads(line) for line in (work / "runs.jsonl").read_text().splitlines()]
+    assert [line["arm"] for line in lines] == ["stock", "empty"]
+    assert all(0 < line["valid"] < line["inputs"] for line in lines)
+    assert all(line["edges"] == sorted(line["edges"]) for line in lines)
+    assert all(1300 < line["edges"][0] < line["edges"][-1] for line in lines)
+    assert lines[0]["mutators"] == {}
+    assert lines[1]["mutators"]["fragment"][0] > 0
+    # The report is of what is there, and builds nothing.
+    shutil.rmtree(work / "build")
+    reported = experiment("--arms", "stock,empty", "--report")
+    assert reported.partition("\n\n")[2] == said.partition("\n\n")[2]
+    assert not (work / "build").exists()

@@ -1,0 +1,1 @@
+.users[] | select(.age >= 18 and .name != null) | {name, id: .id}

@@ -1,0 +1,1 @@
+.title as $t | "\($t): \(.tags | map("\(.)-") | add)" + @base64 "x\(.id)"

@@ -1,0 +1,2 @@
+SELECT CASE WHEN 1 BETWEEN 0 AND 2 THEN 'x' || upper('y') ELSE NULL END,
+ CAST('12' AS INTEGER) % 5, x'00ff', 'a' LIKE '%b' ESCAPE '!', EXISTS(SELECT 1), ~3 << 2;
