@@ -21,8 +21,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
@@ -33,8 +31,10 @@ from statistics import median
 from typing import Any
 
 from lab.figures import table
+from lab.headless import fuzztui
 from lab.options import parse
 from lab.rows import Rows
+from lab.runs import RunFailed
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_campaigns"
 INSTANCES = {"sequential": 1, "parallel": 2}
@@ -90,7 +90,7 @@ class Result:
 
 
 def carry_out(plan: Plan) -> Result:
-    """Run it to its end. Raises :class:`RuntimeError` with what fuzztui said."""
+    """Run it to its end. Raises :class:`RunFailed` with what fuzztui said."""
     with tempfile.TemporaryDirectory(prefix="fuzz-first-") as name:
         run, file = Path(name) / "run", Path(name) / "campaign.toml"
         file.write_text(plan.campaign(run))
@@ -99,7 +99,7 @@ def carry_out(plan: Plan) -> Result:
         took = time.monotonic() - begun
         status: dict[str, Any] = json.loads(fuzztui("status", run, "--json"))
         if status["state"] != "finished":
-            raise RuntimeError(f"{plan.arm}, seed {plan.seed}: {status['reason']}")
+            raise RunFailed(f"{plan.arm}, seed {plan.seed}: {status['reason']}")
         found = sorted({p.parent.parent.name for p in run.glob("out/*/crashes/id:*")})
         return Result(
             **asdict(plan),
@@ -109,21 +109,6 @@ def carry_out(plan: Plan) -> Result:
             seconds=round(took, 1),
             reason=status["reason"],
         )
-
-
-def fuzztui(*words: str | Path) -> str:
-    """What the command printed."""
-    done = subprocess.run(
-        [sys.executable, "-m", "fuzztui", *words],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    if done.returncode not in (0, 10):  # 10: it has findings
-        raise RuntimeError(f"fuzztui {words[0]}: status {done.returncode}\n{done.stderr[-2000:]}")
-    return done.stdout
 
 
 def fisher(a: int, n: int, b: int, m: int) -> float:

@@ -1,0 +1,6 @@
+#define BYTEORDER 1234
+#define HAVE_MEMMOVE 1
+#define XML_CONTEXT_BYTES 1024
+#define XML_DTD 1
+#define XML_NS 1
+#define XML_POOR_ENTROPY 1 /* the salt is set: each run is the same */

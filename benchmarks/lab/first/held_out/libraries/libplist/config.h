@@ -1,0 +1,8 @@
+#define HAVE_STRNDUP 1
+#define HAVE_STPCPY 1
+#define HAVE_STRDUP 1
+#define HAVE_GMTIME_R 1
+#define HAVE_LOCALTIME_R 1
+#define HAVE_TIMEGM 1
+#define HAVE_TM_TM_GMTOFF 1
+#define HAVE_TM_TM_ZONE 1
