@@ -69,7 +69,7 @@ def worklist_table(state: State, rows: Sequence[Mutant], width: int = 0) -> Iter
     ids = [brief(m.id) for m in rows]
     of_id = max(map(len, ids), default=0)
     of_line = max((len(str(m.line)) for m in rows), default=0)
-    opens = any(m.opens > 0 for m in rows)
+    hides = any(m.hides > 0 for m in rows)
     ended, can_run = False, mutants_can_run(state)
     for m, name in zip(rows, ids, strict=True):
         number = numbers.get(m.id, 0)
@@ -79,8 +79,8 @@ def worklist_table(state: State, rows: Sequence[Mutant], width: int = 0) -> Iter
         line = str(m.line) if m.line >= 0 else "?"
         head = f"{number or '':>4}  {brief(_progress(m, can_run)):<10} {verdict(m):<6}"
         text = f"{head} {line:>{of_line}} {name:<{of_id}}"
-        if opens:
-            text = f"{text}  {f'opens {m.opens:,}' if m.opens > 0 else '':<11}"
+        if hides:
+            text = f"{text}  {f'hides {m.hides:,}' if m.hides > 0 else '':<11}"
         left_over = (width or 1 << 30) - len(text) - 2
         if left_over >= MIN_CHANGE:
             text = f"{text}  {cut(shown_change(m.before, m.after), left_over)}"
@@ -101,8 +101,8 @@ def turn_dict(state: State, m: Mutant, number: int = 0) -> dict[str, Any]:
         "queue": number or None,
         "stage": m.listed_stage,
         "verdict": verdict(m) or None,
-        "opens": max(0, m.opens),
-        "roadblock": m.roadblock if m.opens > 0 else None,
+        "hides": max(0, m.hides),
+        "roadblock": m.roadblock if m.hides > 0 else None,
         "slot": m.slot or None,
         "fuzzed_s": round(fuzzed_for(state, m), 3),
         "trials": trials_of(state, m),
@@ -126,7 +126,7 @@ def turn_details(state: State, m: Mutant) -> Iterator[str]:
     if (same := same_program(m, state.mutants)) is not None:
         yield f"same as   {brief(same.id)}"
     if roadblock := roadblock_text(m):
-        yield f"opens     {roadblock}"
+        yield f"hides     {roadblock}"
     if m.slot:
         spent = f"{duration(fuzzed_for(state, m))}, {several(int(trials_of(state, m)), 'exec')}"
         yield f"fuzzed    {spent}"

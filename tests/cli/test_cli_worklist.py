@@ -85,20 +85,20 @@ def test_a_line_fits_and_an_id_is_never_cut(width):
     assert sum("a.c#" in line for line in lines) == 9
 
 
-def test_what_mutants_open():
-    assert not any("opens" in line for line in table(campaign()))
+def test_what_roadblocks_hide():
+    assert not any("hides" in line for line in table(campaign()))
     change = {"before": "a", "after": "b"}
-    rows = [{"id": "a.c#5", "line": 6, "place": 5.0, "roadblock": 5, "opens": 1200, **change}]
+    rows = [{"id": "a.c#5", "line": 6, "place": 5.0, "roadblock": 5, "hides": 1200, **change}]
     state = campaign(ev.MutantsFound("", "", "a.c", "/a.c", rows))
-    (line,) = (line for line in table(state) if "opens" in line)
-    assert line.endswith("a.c#5  opens 1,200  a  ->  b")
+    (line,) = (line for line in table(state) if "hides" in line)
+    assert line.endswith("a.c#5  hides 1,200  a  ->  b")
     mutant = state.mutants["a.c#5"]
     turn = worklist.turn_dict(state, mutant)
-    assert (turn["opens"], turn["roadblock"]) == (1200, 5)
-    words = "opens     a roadblock (line 5): when it was ranked, 1,200 lines were never executed"
+    assert (turn["hides"], turn["roadblock"]) == (1200, 5)
+    words = "hides     a roadblock (line 5): when it was ranked, 1,200 lines were never executed"
     assert any(words in line for line in worklist.turn_details(state, mutant))
     other = worklist.turn_dict(state, state.mutants["a.c#6"])
-    assert (other["opens"], other["roadblock"]) == (0, None)
+    assert (other["hides"], other["roadblock"]) == (0, None)
 
 
 def test_when_the_target_is_fuzzed_no_budget_ends():

@@ -134,17 +134,17 @@ async def test_budgets_in_trials(drive):
 
 
 @pytest.mark.slow
-async def test_what_mutants_open_has_a_column_only_if_any_opens_something(drive):
+async def test_what_roadblocks_hide_has_a_column_only_if_a_mutant_changes_one(drive):
     log = begun(6)
     async with drive(log, size=(140, 40), press="4") as d:
-        d.assert_lacks("opens")
+        d.assert_lacks("hides")
     row = {"id": M[1], "line": 10, "operator": "x", "before": "a", "after": "b", "place": 1.0}
-    log.add(ev.MutantsFound("", "", turnlog.FILE, "", [{**row, "roadblock": 9, "opens": 1234}]))
+    log.add(ev.MutantsFound("", "", turnlog.FILE, "", [{**row, "roadblock": 9, "hides": 1234}]))
     async with drive(log, size=(140, 40), press="4") as d:
-        d.assert_shows("opens", "1,234")
+        d.assert_shows("hides", "1,234")
         d.table.go_to(M[1])
         await d.until(
-            lambda: "opens      a roadblock (line 9): when it was ranked, 1,234" in d.text()
+            lambda: "hides      a roadblock (line 9): when it was ranked, 1,234" in d.text()
         )
 
 

@@ -333,16 +333,17 @@ def brought(mutants: Iterable[Mutant]) -> dict[str, int]:
 def roadblocks(mutants: Iterable[Mutant]) -> list[dict[str, Any]]:
     """The conditions that mutants change to reach lines behind them, those with most lines first.
 
-    ``turns``: the number of its mutants whose turns are over.
+    ``turns``: the number of its mutants whose turns are over; ``edges``: what these have brought.
     """
-    turns: Counter[tuple[int, str, int]] = Counter()
-    for m in mutants:
-        if m.opens > 0:
-            turns[-m.opens, m.file, m.roadblock] += m.stage == "done"
-    return [
-        {"file": file, "line": line, "opens": -opens, "turns": turns[opens, file, line]}
-        for opens, file, line in sorted(turns)
-    ]
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    for m in sorted(mutants, key=lambda m: -m.place):  # the latest ranking is the last
+        if m.hides > 0:
+            row = found.setdefault((m.file, m.roadblock), {"turns": 0, "edges": 0})
+            row["hides"] = m.hides
+            row["turns"] += (m.stage == "done") + bool(m.earlier_results)
+            row["edges"] += together(m.earlier_results, m.turn_results).get("edges", 0)
+    rows = [{"file": file, "line": line, **row} for (file, line), row in found.items()]
+    return sorted(rows, key=lambda r: (-r["hides"], r["file"], r["line"]))
 
 
 def file_of(killer: str) -> str:

@@ -291,7 +291,7 @@ def _listing(
                 "before": mutant.before,
                 "after": mutant.after,
                 "place": float(place),
-                **({"roadblock": mutant.roadblock, "opens": mutant.opens} if mutant.opens else {}),
+                **({"roadblock": mutant.roadblock, "hides": mutant.hides} if mutant.hides else {}),
             }
         )
     return [

@@ -85,10 +85,10 @@ def transferred_text(brought: Mapping[str, int]) -> str:
 
 def roadblock_text(mutant: Mutant) -> str:
     """Return how much a mutant's roadblock hides; an empty string if it changes none."""
-    if mutant.opens <= 0:
+    if mutant.hides <= 0:
         return ""
     at = f" (line {mutant.roadblock})" if mutant.roadblock != mutant.line else ""
-    hidden = several(mutant.opens, "line was", "lines were")
+    hidden = several(mutant.hides, "line was", "lines were")
     return f"a roadblock{at}: when it was ranked, {hidden} never executed behind it"
 
 

@@ -21,7 +21,8 @@ class MutantsFound(Event, kind="mutants_found", by_engines=True):
     level code, defaults); such mutants run in a child process that re-imports the target.
     Every instance reports the same mutants. In a fuzz-first campaign ``instance`` is empty, and
     each mutant has its ``"place"`` in the worklist; one that changes a roadblock has this
-    condition's line, ``"roadblock"``, and how many lines it ``"opens"``.
+    condition's line, ``"roadblock"``, and how many lines it ``"hides"``
+    (earlier: ``"opens"``).
     """
 
     instance: str
