@@ -169,9 +169,9 @@ class Roadblocks:
             names = set().union(*(self._calls.get(row, ()) for row in rows))
         count, before = 0, ("", 0)
         for file, first, last in sorted(ranges):  # one function may be inside another
-            first = max(first, before[1] + 1) if file == before[0] else first
-            if last >= first:
-                count += len(self._within(file, first, last))
+            begin = max(first, before[1] + 1) if file == before[0] else first
+            if last >= begin:
+                count += len(self._within(file, begin, last))
                 before = file, last
         return count
 

@@ -34,7 +34,9 @@ def _phase(event: PhaseStarted) -> Described:
     text, why = "the target is being fuzzed", event.reason
     if event.stage == "mutants":
         text, why = "mutants are being fuzzed", event.reason or _plan(event.plan)
-    text += f": {why}" if why else ""
+    if "round" in event.plan and event.stage == "mutants":
+        text = f"round {event.plan['round']}: {text}"
+    text += f" ({why})" if why else ""
     return Described("phase", text, "running")
 
 
