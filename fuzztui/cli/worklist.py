@@ -21,7 +21,9 @@ from fuzztui.features.fuzzfirst.fold import brought as brought_by
 from fuzztui.features.fuzzfirst.fold import (
     file_of,
     fuzzed_for,
+    goes_on,
     has_begun,
+    in_rounds,
     most_of,
     mutants_can_run,
     order,
@@ -70,12 +72,13 @@ def worklist_table(state: State, rows: Sequence[Mutant], width: int = 0) -> Iter
     of_id = max(map(len, ids), default=0)
     of_line = max((len(str(m.line)) for m in rows), default=0)
     hides = any(m.hides > 0 for m in rows)
-    ended, can_run = False, mutants_can_run(state)
+    ended, can_run = False, mutants_can_run(state) or goes_on(state)
     for m, name in zip(rows, ids, strict=True):
         number = numbers.get(m.id, 0)
-        if number > left and not ended and can_run:
+        if number > left and not ended and mutants_can_run(state):
             ended = True
-            yield "   -  the mutants' budget ends here"
+            what = "round" if in_rounds(state) else "mutants' budget"
+            yield f"   -  the {what} ends here"
         line = str(m.line) if m.line >= 0 else "?"
         head = f"{number or '':>4}  {brief(_progress(m, can_run)):<10} {verdict(m):<6}"
         text = f"{head} {line:>{of_line}} {name:<{of_id}}"
@@ -117,7 +120,7 @@ def turn_dict(state: State, m: Mutant, number: int = 0) -> dict[str, Any]:
 def turn_details(state: State, m: Mutant) -> Iterator[str]:
     """Yield the details of one mutant's turn as labelled lines."""
     numbers = {one.id: n for n, one in enumerate(queue(state), 1)}
-    progress = _progress(m, mutants_can_run(state))
+    progress = _progress(m, mutants_can_run(state) or goes_on(state))
     if number := numbers.get(m.id):
         progress += f", number {number:,} of {len(numbers):,} waiting"
     if m.slot:
@@ -180,13 +183,22 @@ def stage_rows(state: State) -> Iterator[tuple[str, str]]:
     def of(n: float) -> str:  # budgets are rounded, small ones shown exactly
         return amount(n) if view.trials else duration(round(n)) if n >= 9.5 else f"{n:.1f}s"
 
-    if state.stage == "mutants":
+    number = int(state.plan.get("round", 0))
+    if in_rounds(state) and state.stage == "mutants":
+        yield "phase", f"round {number}, mutants: {amount(view.used)} of {of(view.of)} used"
+    elif in_rounds(state):
+        after = f", after {several(number, 'round')}, {of(view.used)} of mutants" if number else ""
+        again = "; mutants when it is stuck" if goes_on(state) else ""
+        yield "phase", f"the target{after}{again}"
+    elif state.stage == "mutants":
         eta = f"; the target phase begins in {duration(view.eta_s)}" if view.eta_s >= 0 else ""
         yield "phase", f"1 of 2, mutants: {amount(view.used)} of {of(view.of)} used{eta}"
     else:
         yield "phase", f"2 of 2, the target, after {of(view.used)} of mutants"
+    if state.stage_reason:
+        yield "because", state.stage_reason
     counts = Counter(phase(m) for m in state.mutants.values())
-    words = {} if mutants_can_run(state) else {"waiting": NO_TURN}
+    words = {} if mutants_can_run(state) or goes_on(state) else {"waiting": NO_TURN}
     live, others = (
         ", ".join(f"{counts[name]:,} {words.get(name, name)}" for name in names if counts[name])
         for names in (PHASES[:_LIVE], PHASES[_LIVE:])
@@ -195,7 +207,8 @@ def stage_rows(state: State) -> Iterator[tuple[str, str]]:
     if others:
         yield "others", others
     if view.waiting and mutants_can_run(state):
-        yield "queue", f"the budget allows {view.left:,} of {view.waiting:,} waiting mutants"
+        what = "round" if in_rounds(state) else "budget"
+        yield "queue", f"the {what} allows {view.left:,} of {view.waiting:,} waiting mutants"
     for m in state.mutants.values():
         if m.stage in AT_WORK:
             used = trials_of(state, m) if view.trials else fuzzed_for(state, m)

@@ -134,6 +134,22 @@ async def test_budgets_in_trials(drive):
 
 
 @pytest.mark.slow
+async def test_rounds_say_why_mutants_have_turns_and_when_they_have_the_next(drive):
+    log = begun(40)
+    plan = {"mutants_s": 900.0, "each_s": 300.0, "abreast": 1, "round": 1, "stuck_s": 360.0}
+    log.add(ev.PhaseStarted("target", {**plan, "round": 0, "mutants_s": 0.0}))
+    async with drive(log, size=(80, 24), press="14") as d:
+        d.assert_shows("after round 0: the target is fuzzed", "mutants when stuck", "when stuck")
+        d.assert_lacks("no turn", "budget ends")
+        why = "stuck: no new edge in 6 min"
+        d.log.add(ev.PhaseStarted("mutants", plan, why))
+        await d.until_shows("round 1: mutants are fuzzed", "next", "▔ round ends")
+        await d.press("1")
+        d.assert_shows(f"round 1  mutants, {why}", "target in")
+        assert all(len(line) <= 80 for line in d.lines())
+
+
+@pytest.mark.slow
 async def test_what_roadblocks_hide_has_a_column_only_if_a_mutant_changes_one(drive):
     log = begun(6)
     async with drive(log, size=(140, 40), press="4") as d:

@@ -11,6 +11,7 @@ from fuzztui.features.fuzzfirst.fold import (
     Outlook,
     brought,
     fuzzed_for,
+    goes_on,
     most_of,
     mutants_can_run,
     outlook,
@@ -78,6 +79,15 @@ class FuzzfirstSummary:
     """What mutants have transferred to the target."""
     can_run: bool = True
     """Whether waiting mutants can still have a turn."""
+    round: int = -1
+    """The number of phases of mutants so far, if the target comes first; else -1."""
+    why: str = ""
+    """Why the phase began."""
+
+    @property
+    def between(self) -> bool:
+        """Whether the target is fuzzed now, and mutants have turns again."""
+        return self.can_run and self.stage == "target"
 
     @property
     def share(self) -> float:
@@ -135,7 +145,9 @@ class Worklist:
             self._phases,
             tuple(self._use(m, view, now) for m in self._working),
             self._brought,
-            mutants_can_run(state, now),
+            mutants_can_run(state, now) or goes_on(state),
+            int(state.plan.get("round", -1)),
+            state.stage_reason,
         )
 
     def _use(self, mutant: Mutant, view: Outlook, now: float) -> tuple[Mutant, float, float]:
