@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from fuzztui.engines.execute.executor import SUCCESS, Execution
 from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.engines.loop.corpus import CorpusEntry
-
-NEW_EDGE: Final = "edge"
-"""The reason to keep an input that covers an edge that none before it did."""
 
 
 class Feedback:
@@ -55,8 +50,8 @@ class CoverageFeedback(Feedback):
         if execution.outcome is SUCCESS:
             seen = self.seen_valid
             if observed | seen != seen:
-                return (NEW_EDGE, "valid-edge") if new else ("valid-edge",)
-        return (NEW_EDGE,) if new else ()
+                return ("edge", "valid-edge") if new else ("valid-edge",)
+        return ("edge",) if new else ()
 
     def keeps(self, execution: Execution, smaller: Execution) -> bool:
         """Whether ``smaller`` covers all new cells; of a valid input, all new to valid inputs."""

@@ -52,7 +52,6 @@ from fuzztui.engines.loop.after_effects import AfterEffects
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.control import ControlReader
 from fuzztui.engines.loop.corpus import WHOLE
-from fuzztui.engines.loop.feedback import NEW_EDGE
 from fuzztui.engines.loop.finding_saver import FindingSaver
 from fuzztui.engines.loop.input_reports import InputReports
 from fuzztui.engines.loop.keeper import Keeper
@@ -223,7 +222,7 @@ class Loop:
         reasons = self._judge(execution)
         whole = execution
         if reasons:
-            if NEW_EDGE in reasons:
+            if "edge" in reasons:
                 counters[j.EDGE_TRIAL] = counters[j.TRIAL]
             self.reruns.complete(execution)
             trims = self.parts.shrink_runs > 0 and WHOLE not in reasons

@@ -32,6 +32,7 @@ from fuzztui.features.fuzzfirst.fold import (
     same_program,
     share_of,
     trials_of,
+    turns_follow,
 )
 from fuzztui.features.fuzzfirst.kill_matrix import KillMatrix
 from fuzztui.features.fuzzfirst.screen.worklist_text import (
@@ -72,7 +73,7 @@ def worklist_table(state: State, rows: Sequence[Mutant], width: int = 0) -> Iter
     of_id = max(map(len, ids), default=0)
     of_line = max((len(str(m.line)) for m in rows), default=0)
     hides = any(m.hides > 0 for m in rows)
-    ended, can_run = False, mutants_can_run(state) or goes_on(state)
+    ended, can_run = False, turns_follow(state)
     for m, name in zip(rows, ids, strict=True):
         number = numbers.get(m.id, 0)
         if number > left and not ended and mutants_can_run(state):
@@ -120,7 +121,7 @@ def turn_dict(state: State, m: Mutant, number: int = 0) -> dict[str, Any]:
 def turn_details(state: State, m: Mutant) -> Iterator[str]:
     """Yield the details of one mutant's turn as labelled lines."""
     numbers = {one.id: n for n, one in enumerate(queue(state), 1)}
-    progress = _progress(m, mutants_can_run(state) or goes_on(state))
+    progress = _progress(m, turns_follow(state))
     if number := numbers.get(m.id):
         progress += f", number {number:,} of {len(numbers):,} waiting"
     if m.slot:
@@ -198,7 +199,7 @@ def stage_rows(state: State) -> Iterator[tuple[str, str]]:
     if state.stage_reason:
         yield "because", state.stage_reason
     counts = Counter(phase(m) for m in state.mutants.values())
-    words = {} if mutants_can_run(state) or goes_on(state) else {"waiting": NO_TURN}
+    words = {} if turns_follow(state) else {"waiting": NO_TURN}
     live, others = (
         ", ".join(f"{counts[name]:,} {words.get(name, name)}" for name in names if counts[name])
         for names in (PHASES[:_LIVE], PHASES[_LIVE:])

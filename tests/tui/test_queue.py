@@ -564,6 +564,10 @@ def test_events_belong_to_mutants_and_are_plain_words():
     assert "second line" not in describe(event).text
     odd = ev.PhaseStarted("mutants", {"count": 1e300, "listed": None, "made": float("inf")})
     assert describe(odd).text.startswith("mutants are being fuzzed: the budget allows about")
+    again = ev.PhaseStarted("mutants", {"round": 2}, "stuck: no new edge in 9 s")
+    assert describe(again).text == "mutants are being fuzzed, round 2 (stuck: no new edge in 9 s)"
+    odd = ev.PhaseStarted("mutants", {"round": "x"}, "why")
+    assert describe(odd).text == "mutants are being fuzzed: why"
 
 
 # --------------------------------------------------------------------- pure

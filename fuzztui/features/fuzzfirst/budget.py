@@ -8,7 +8,7 @@ may have fuzzed its target alone before. The phase can start again when the budg
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fuzztui.features.fuzzfirst.fold import (
     MIN_LEFT,
@@ -48,7 +48,7 @@ def plan_of(campaign: Campaign, state: State) -> dict[str, float]:
     use; ``placed``: 1 if turns run on a cluster.
     """
     mutants, many, now = campaign.table("mutants"), parallel_mutants(campaign), running_time(state)
-    plan = dict(state.plan)
+    plan = _kept(campaign, state.plan)
     if state.stage != "mutants":
         plan |= {"began_s": now, "before_s": plan.get("before_s", 0.0)}
     if "first_s" not in plan:
@@ -68,7 +68,8 @@ def plan_of(campaign: Campaign, state: State) -> dict[str, float]:
         used, size = budget(state)[0], next_round(campaign, state)
         plan |= {"round": plan.get("round", 0) + 1, "round_began": used}
         trials, seconds = (int(used + size), 0.0) if campaign.budget_trials else (0, used + size)
-    count = trials // each_trials if each_trials else int(seconds / each_s + 0.01) * many
+    whole = (trials or seconds) - plan.get("round_began", 0.0)
+    count = int(whole // each_trials) if each_trials else int(whole / each_s + 0.01) * many
     return {
         **plan,
         "mutants_s": seconds,
@@ -101,6 +102,12 @@ def next_round(campaign: Campaign, state: State, later: float = 0.0) -> float:
     return size if size >= each and (not known or queue(state) or best(known)) else 0.0
 
 
+def _kept(campaign: Campaign, plan: Mapping[str, float]) -> dict[str, float]:
+    """Return a plan of the log, without rounds if the campaign has none any more."""
+    rounds = campaign.table("mutants")["when"] == "stuck"
+    return {k: n for k, n in plan.items() if rounds or not k.startswith(("round", "stuck"))}
+
+
 def _patience(campaign: Campaign) -> float:
     """Return after how much without a new edge the target is stuck, in trials or seconds."""
     whole: float = campaign.budget_trials or campaign.budget_s
@@ -109,10 +116,9 @@ def _patience(campaign: Campaign) -> float:
 
 def target_plan(campaign: Campaign, state: State, now: float) -> dict[str, float]:
     """Return the plan of the target's phase; ``now``: campaign time."""
-    plan = spent_on_mutants(state, now)
-    mutants, trials = campaign.table("mutants"), campaign.budget_trials
-    if mutants["when"] == "first":
-        return {name: n for name, n in plan.items() if not name.startswith(("round", "stuck"))}
+    plan, trials = _kept(campaign, spent_on_mutants(state, now)), campaign.budget_trials
+    if campaign.table("mutants")["when"] == "first":
+        return plan
     patience = _patience(campaign)
     own = sum(i.stats.execs for i in state.instances.values() if not i.mutant)
     return {

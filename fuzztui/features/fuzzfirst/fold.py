@@ -232,13 +232,18 @@ def spent_on_mutants(state: State, now: float) -> dict[str, float]:
 
 
 def mutants_can_run(state: State, now: float | None = None) -> bool:
-    """Whether waiting mutants can still have a turn, before the campaign is started again."""
+    """Whether waiting mutants can still have a turn in this phase."""
     used, of = budget(state, now)
     return state.stage == "mutants" and used < of and state.state != "finished"
 
 
 MIN_LEFT = 1.0
 """The mutants' budget counts as used up if less than this is left, in its unit."""
+
+
+def turns_follow(state: State, now: float | None = None) -> bool:
+    """Whether waiting mutants can still have a turn, before the campaign is started again."""
+    return mutants_can_run(state, now) or goes_on(state)
 
 
 def can_go_on(state: State) -> bool:

@@ -138,7 +138,7 @@ class RankedMutants:
             self.reach = BuildReach.from_json(data["reach"])
             self.figures: Mapping[str, float] = dict(data["figures"])
             program, of = str(data["program"]), int(data["of"])
-            self._mutants = [SourceMutant(**_renamed(row)) for row in data["mutants"]]
+            self._mutants = [SourceMutant(**row) for row in data["mutants"]]
         except (LookupError, TypeError, ValueError, AttributeError) as e:
             raise SupervisorError(
                 f"{RANKED}: is damaged ({e}); remove the file, and start the hub again"
@@ -152,11 +152,6 @@ class RankedMutants:
         """Call ``found`` with each mutant."""
         for mutant in self._mutants:
             self._found(mutant)
-
-
-def _renamed(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a mutant; files of November 2026 have ``opens``."""
-    return {"hides" if name == "opens" else name: value for name, value in row.items()}
 
 
 async def rank_once(campaign: Campaign, run_dir: RunDir, progress: Callable[[str], None]) -> None:

@@ -72,27 +72,29 @@ class CampaignPhases:
                 await asyncio.gather(*map(self._live, lives))
                 if context.leaving or not stuck_reason(context.state):
                     return
-                await self._leave_target()
+                self._leave_target()
         except CampaignStopping:
             return
         except SupervisorError as e:
             context.end(EndReason("failed", str(e)))
 
     async def _begin_target(self) -> None:
-        """Run the phase that comes first, then make the target's instances.
+        """Run the phase that comes first, then make the target's instances, if there are none.
 
         Raises SupervisorError with the reason why the campaign fails, and CampaignStopping.
         """
         context, first = self._context, self.first
-        if first is None:
-            if context.state.stage == "mutants":
-                context.record(PhaseStarted("target", dict(context.state.plan)))
+        if first is not None:
+            await first.run()
+            if context.leaving:
+                raise CampaignStopping
+            context.record(first.over())
+            self.first = None
+        elif context.state.stage == "mutants" or not self.lives:  # mutants have no turns any more
+            plan = {**context.state.plan, "stuck_s": 0.0, "stuck_trials": 0}
+            context.record(PhaseStarted("target", plan))
+        if self.lives:
             return
-        await first.run()
-        if context.leaving:
-            raise CampaignStopping
-        context.record(first.over())
-        self.first = None
         self._create_lives()
         for life in self.lives.values():
             if life.state != "stopped":
@@ -100,20 +102,14 @@ class CampaignPhases:
             life.paused |= context.state.state == "paused"
         await self._observation.join_running([*self.lives.values()])
 
-    async def _leave_target(self) -> None:
-        """Let the target's instances wait for the mutants; without these, go on without a limit."""
+    def _leave_target(self) -> None:
+        """Let the target's instances, which are stuck, wait for the mutants."""
         state = self._context.state
-        self.first = self._phase_before_target()
-        reason = stuck_reason(state)
-        for name, life in list(self.lives.items()):
-            del self.lives[name]  # its directory is observed as before
+        self.first, reason = self._phase_before_target(), stuck_reason(state)
+        for name, life in self.lives.items():
             if life.state == "finished":
                 self._context.record(InstanceState(name, "waiting", 0, reason, life.restarts))
-        if self.first is None:
-            plan = {**state.plan, "stuck_s": 0.0, "stuck_trials": 0}
-            self._context.record(PhaseStarted("target", plan))
-            self._create_lives()
-            await self._observation.join_running([*self.lives.values()])
+        self.lives.clear()  # their directories are observed as before
 
     def end_if_stuck(self, running_s: float) -> None:
         """End the target's instances if the target is stuck, unless an engine decides that itself.

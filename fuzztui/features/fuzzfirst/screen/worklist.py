@@ -11,13 +11,12 @@ from fuzztui.features.fuzzfirst.fold import (
     Outlook,
     brought,
     fuzzed_for,
-    goes_on,
     most_of,
-    mutants_can_run,
     outlook,
     queue,
     share_of,
     trials_of,
+    turns_follow,
 )
 from fuzztui.kernel.model.progress import AT_WORK, NO_TURN, phase, shown_progress
 from fuzztui.kernel.model.state import Changes, Mutant, State
@@ -145,7 +144,7 @@ class Worklist:
             self._phases,
             tuple(self._use(m, view, now) for m in self._working),
             self._brought,
-            mutants_can_run(state, now) or goes_on(state),
+            turns_follow(state, now),
             int(state.plan.get("round", -1)),
             state.stage_reason,
         )
