@@ -141,7 +141,8 @@ class StuckWatch:
         trials = plan.get("stuck_trials", 0.0)
         executed = sum(i.stats.execs for i in state.instances.values() if not i.mutant)
         now = executed if trials else running_s
-        if edges > self._edges or state.stage_t != self._phase_t:
+        starts = executed <= plan.get("stuck_from", 0.0)  # afl-fuzz runs its queue again, for long
+        if edges > self._edges or state.stage_t != self._phase_t or starts:
             self._edges, self._edges_at, self._phase_t = edges, now, state.stage_t
         limit = trials or plan.get("stuck_s", 0.0)
         if not 0 < limit <= now - self._edges_at:
