@@ -31,6 +31,10 @@ TIRED_TURNS = 3
 UNWANTED = ("skipped", "equivalent")
 """Mutant states set by a user that end the mutant's turn."""
 
+LATE = 1e6
+"""Distance of the positions of mutants that wait until all others had their turn; more than any
+number of mutants that are listed."""
+
 _FUZZING = "fuzzing"
 
 WAIT = "wait"
@@ -378,6 +382,28 @@ def tired(mutants: Iterable[Mutant]) -> set[tuple[str, int]]:
     """File and line of roadblocks whose mutants had turns enough, and brought no new edge."""
     rows = roadblocks(mutants)
     return {(r["file"], r["line"]) for r in rows if r["turns"] >= TIRED_TURNS and not r["edges"]}
+
+
+def late_places(state: State, base: float) -> dict[str, float]:
+    """New positions of waiting mutants whose roadblocks are :func:`tired`: behind all others.
+
+    ``base``: the position of the first mutant of the present ranking.
+    """
+    exhausted = tired(state.mutants.values())
+    return {
+        m.id: m.place + LATE
+        for m in queue(state)
+        if (m.file, m.roadblock) in exhausted and m.place < base + LATE and m.steer != "promoted"
+    }
+
+
+def first_places(state: State, again: Iterable[Mutant], base: float) -> dict[str, float]:
+    """New positions in front of all others: of promoted mutants, then of ``again``."""
+    waiting = queue(state)
+    first = [m.id for m in waiting if m.steer == "promoted"]
+    first += [m.id for m in again if m.id not in first]
+    front = min([base, *(m.place for m in waiting)]) - len(first)
+    return {key: front + n for n, key in enumerate(first)}
 
 
 def best(mutants: Iterable[Mutant]) -> list[Mutant]:

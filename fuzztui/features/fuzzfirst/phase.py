@@ -26,15 +26,15 @@ from fuzztui.features.fuzzfirst.fold import (
     AGAIN_BUDGET,
     best,
     budget,
+    first_places,
     fuzzed_for,
     head,
     in_rounds,
+    late_places,
     outlook,
-    queue,
-    tired,
 )
 from fuzztui.features.fuzzfirst.placed import PlacedLauncher, refuse_unfit_workers
-from fuzztui.features.fuzzfirst.supply import LATE, MutantSupply
+from fuzztui.features.fuzzfirst.supply import MutantSupply
 from fuzztui.features.fuzzfirst.turn import Turn, TurnResources, turn_directories
 from fuzztui.features.jobs.config import ClusterConfig
 from fuzztui.kernel.model.progress import AT_WORK
@@ -156,23 +156,12 @@ class MutantPhase:
             self._context.record(
                 MutantState("", mutant.id, "pending"), MutantProgress(mutant.id, "queued")
             )
-        waiting = queue(state)
-        first = [m for m in waiting if m.steer == "promoted"]
-        first += [state.mutants[m.id] for m in again if m.steer != "promoted"]
-        front = min([self._supply.base, *(m.place for m in waiting)]) - len(first)
-        if first:
-            self._context.record(MutantPositions({m.id: front + n for n, m in enumerate(first)}))
+        if places := first_places(state, again, self._supply.base):
+            self._context.record(MutantPositions(places))
 
     def _put_off(self) -> None:
         """Let mutants of roadblocks that bring nothing wait for all others."""
-        state, late = self._context.state, self._supply.base + LATE
-        exhausted = tired(state.mutants.values())
-        places = {
-            m.id: m.place + LATE
-            for m in queue(state)
-            if (m.file, m.roadblock) in exhausted and m.place < late and m.steer != "promoted"
-        }
-        if places:
+        if places := late_places(self._context.state, self._supply.base):
             self._context.record(MutantPositions(places))
 
     async def _prepare(self) -> None:

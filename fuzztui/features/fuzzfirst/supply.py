@@ -13,7 +13,7 @@ from collections.abc import Awaitable
 from pathlib import Path
 
 from fuzztui.features.fuzzfirst.build import MutantBackend, directory_name
-from fuzztui.features.fuzzfirst.fold import head, tired
+from fuzztui.features.fuzzfirst.fold import LATE, head, tired
 from fuzztui.features.fuzzfirst.ranking import MEASURED, RANKED, RankedMutants, Ranking, needs_reach
 from fuzztui.features.fuzzfirst.reach import BuildReach
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
@@ -46,10 +46,6 @@ FAILED_IN_A_ROW = 25
 
 SAME_IN_A_ROW = 25
 """Mutants in a row that are equal to the original, after which the user is warned."""
-
-LATE = 1e6
-"""Distance of the positions of mutants that wait until all others had their turn; more than any
-number of mutants that are listed."""
 
 _ROUND = 4 * LATE
 """Distance of the positions of a round's mutants from those that earlier rounds have left."""

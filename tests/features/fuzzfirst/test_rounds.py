@@ -16,8 +16,11 @@ from fuzztui.features.fuzzfirst.fold import (
     best,
     budget,
     first_dict,
+    first_places,
     goes_on,
+    late_places,
     outlook,
+    queue,
     share_of,
     tired,
 )
@@ -242,6 +245,28 @@ def test_roadblocks_whose_mutants_bring_nothing(make):
     log.turn(2, "m2")
     log.turn(6, "m6", edges=1)
     assert tired(log.state.mutants.values()) == {("a.py", 7)}
+    # The others of line 7 wait for all others; a promoted one does not.
+    log.listed(7, 7, 7, 7, 9, 9, 9, 9, 0, 7, hides=5)
+    log.tell(ev.MutantState("", "a#9", "pending", steer="promoted"))
+    log.tell(ev.MutantPositions(late_places(log.state, 0.0)))
+    assert [m.id for m in queue(log.state)] == ["a#7", "a#8", "a#9", "a#3"]
+    assert late_places(log.state, 0.0) == {}
+
+
+def test_what_comes_first_in_a_new_round(make):
+    log = Log(make())
+    log.listed(*[0] * 6)
+    log.turn(4, "m1", edges=3)
+    log.tell(ev.MutantState("", "a#2", "pending", steer="promoted"))
+    again = best(log.state.mutants.values())
+    log.tell(ev.MutantState("", "a#4", "pending"), ev.MutantProgress("a#4", "queued"))
+    places = first_places(log.state, again, -100.0)
+    assert max(places.values()) < -100.0  # before all that are ranked again
+    log.tell(ev.MutantPositions(places))
+    assert [m.id for m in queue(log.state)] == ["a#2", "a#4", "a#0", "a#1", "a#3", "a#5"]
+    assert first_places(log.state, (), -100.0).keys() == {"a#2"}
+    log.tell(ev.MutantState("", "a#2", "skipped"))
+    assert first_places(log.state, (), -100.0) == {}
 
 
 @pytest.mark.parametrize("trials", [True, False])
