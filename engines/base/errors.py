@@ -13,6 +13,9 @@ RECYCLE = 4
 RESTART = 5
 """Exit status of a worker whose target has a changed state; a fresh worker continues."""
 
+STUCK = 7
+"""Exit status of an engine that found no new edge in ``spec.stuck_trials`` trials."""
+
 LIMITED = 6
 """Exit status of a worker that cannot save files: the target lowered a hard resource limit."""
 

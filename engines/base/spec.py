@@ -112,6 +112,10 @@ class Spec:
     seed: int = 0
     budget_trials: int = 0
     budget_s: float = 0.0
+    stuck_trials: int = 0
+    """Trials without a new edge after which the engine ends; 0: no limit."""
+    stuck_from: int = 0
+    """The trial from which these count, if it is later than that of the last new edge."""
     budget_cpu_s: float = 0.0
     """CPU seconds of one worker, for benchmarks on a noisy machine; 0: no budget."""
     text: Mapping[str, Any] = field(default_factory=dict)

@@ -96,6 +96,8 @@ LINES_DONE: Final = 80
 older version, which recorded all."""
 HELD, HELD_SRC, HELD_SRC2 = range(81, 84)
 """HELD: 0, or 1 more than the bytes of the input that is held (:meth:`TrialJournal.hold`)."""
+EDGE_TRIAL: Final = 84
+"""The last trial that covered a new edge."""
 
 REPORTED: Final = {
     CYCLES: "cycles_done",
@@ -298,6 +300,11 @@ class TrialJournal:
             return None
         data = self._map[held_at + _LABEL_SIZE : held_at + _LABEL_SIZE + n]
         return from_label(data, self._label(held_at), counters[HELD_SRC], counters[HELD_SRC2])
+
+    def is_stuck(self, trials: int, since: int) -> bool:
+        """Whether no new edge was covered in ``trials`` trials after ``since``; 0: never."""
+        counters = self.counters
+        return 0 < trials <= counters[TRIAL] - max(counters[EDGE_TRIAL], since)
 
     @property
     def is_counted(self) -> bool:

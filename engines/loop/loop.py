@@ -5,7 +5,7 @@ The order of calls is a contract that parts may rely on:
 1. *tick*, about every 50 ms by the clock and always between trials: fixture and guard are
    checked, commands are executed (:class:`ControlReader`), statistics are written to the
    journal, changed counts of findings are reported. While paused, the loop stays here.
-2. The budget is checked.
+2. The budget is checked, and whether the engine is stuck (``spec.stuck_trials``).
 3. *stages* are called in order; the first candidate is taken. (Choosing an entry and mutating
    it happens inside the stage.)
 4. ``journal.begin``: from here on, a dying process leaves this input in the journal.
@@ -73,7 +73,7 @@ _TALLY: Final = {
 
 
 class Loop:
-    """Runs trials until the budget is used up or a stop is requested."""
+    """Runs trials until the budget is used up, a stop is requested, or the engine is stuck."""
 
     def __init__(
         self,
@@ -133,14 +133,17 @@ class Loop:
     # -------------------------------------------------------------------- trials
 
     def run(self) -> None:
-        """Run trials; returns when the budget is used up or a stop is requested.
+        """Run trials; returns when the budget is used up, a stop is requested, or when stuck.
 
         Raises ``RecycleWorker`` when the target has used up the memory, ``Limited`` when it has
         lowered a limit that saving needs, and ``Stopping`` while waiting for a full disk.
         """
         counters, clock = self.journal.counters, time.monotonic_ns
         modules, sparse, coverage = self.edges.modules, self.parts.sparse, self.parts.coverage
+        spec, is_stuck = self._context.spec, self.journal.is_stuck
         while counters[j.TRIAL] < self.budget_trials:
+            if is_stuck(spec.stuck_trials, spec.stuck_from):
+                break
             if len(modules) != self._modules:  # not in the tick: trials must not depend on time
                 self._imported_late()
             if sparse is not None:
@@ -219,6 +222,8 @@ class Loop:
         reasons = self._judge(execution)
         whole = execution
         if reasons:
+            if "edge" in reasons:
+                counters[j.EDGE_TRIAL] = counters[j.TRIAL]
             self.reruns.complete(execution)
             trims = self.parts.shrink_runs > 0 and WHOLE not in reasons
             shrinks = trims and not candidate.recovered

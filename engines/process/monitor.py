@@ -21,7 +21,7 @@ from resource import RLIMIT_NPROC
 from typing import Final
 
 from fuzztui import __version__
-from fuzztui.engines.base.errors import CANNOT_START, RECYCLE, RESTART, CannotStart, Stopping
+from fuzztui.engines.base.errors import CANNOT_START, RECYCLE, RESTART, STUCK, CannotStart, Stopping
 from fuzztui.engines.base.spec import LOAD_LIMIT_S, TRACE, TRACE_SIGNAL, Spec
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog, read_reported
@@ -119,7 +119,7 @@ class WorkerMonitor:
             time.sleep(POLL_S)
 
     def run(self) -> int:
-        """Start workers until one ends on purpose. Returns the exit status.
+        """Start workers until one ends on purpose. Returns the exit status (engines/README.md).
 
         Raises :class:`CannotStart` if workers die again and again without a new trial.
         """
@@ -165,6 +165,11 @@ class WorkerMonitor:
             self._findings.recount(final=True)
             self._reporter.tick(time.monotonic(), final=True)
             self._log.flush()
+        spec = self._spec
+        if not self._counters[j.STOP] and self._journal.is_stuck(
+            spec.stuck_trials, spec.stuck_from
+        ):
+            return STUCK
         return 0
 
     def _on_finish(self, signum: int, frame: object) -> None:

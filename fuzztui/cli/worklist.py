@@ -16,7 +16,9 @@ from fuzztui.features.fuzzfirst.fold import brought as brought_by
 from fuzztui.features.fuzzfirst.fold import (
     file_of,
     fuzzed_for,
+    goes_on,
     has_begun,
+    in_rounds,
     most_of,
     mutants_can_run,
     order,
@@ -25,6 +27,7 @@ from fuzztui.features.fuzzfirst.fold import (
     same_program,
     share_of,
     trials_of,
+    turns_follow,
 )
 from fuzztui.features.fuzzfirst.screen.worklist_text import (
     earlier_text,
@@ -59,18 +62,19 @@ def worklist_table(state: State, rows: Sequence[Mutant], width: int = 0) -> Iter
     ids = [brief(m.id) for m in rows]
     of_id = max(map(len, ids), default=0)
     of_line = max((len(str(m.line)) for m in rows), default=0)
-    opens = any(m.opens > 0 for m in rows)
-    ended, can_run = False, mutants_can_run(state)
+    hides = any(m.hides > 0 for m in rows)
+    ended, can_run = False, turns_follow(state)
     for m, name in zip(rows, ids, strict=True):
         number = numbers.get(m.id, 0)
-        if number > left and not ended and can_run:
+        if number > left and not ended and mutants_can_run(state):
             ended = True
-            yield "   -  the mutants' budget ends here"
+            what = "round" if in_rounds(state) else "mutants' budget"
+            yield f"   -  the {what} ends here"
         line = str(m.line) if m.line >= 0 else "?"
         head = f"{number or '':>4}  {brief(_progress(m, can_run)):<10} {verdict(m):<6}"
         text = f"{head} {line:>{of_line}} {name:<{of_id}}"
-        if opens:
-            text = f"{text}  {f'opens {m.opens:,}' if m.opens > 0 else '':<11}"
+        if hides:
+            text = f"{text}  {f'hides {m.hides:,}' if m.hides > 0 else '':<11}"
         left_over = (width or 1 << 30) - len(text) - 2
         if left_over >= MIN_CHANGE:
             text = f"{text}  {cut(shown_change(m.before, m.after), left_over)}"
@@ -91,8 +95,8 @@ def turn_dict(state: State, m: Mutant, number: int = 0) -> dict[str, Any]:
         "queue": number or None,
         "stage": m.listed_stage,
         "verdict": verdict(m) or None,
-        "opens": max(0, m.opens),
-        "roadblock": m.roadblock if m.opens > 0 else None,
+        "hides": max(0, m.hides),
+        "roadblock": m.roadblock if m.hides > 0 else None,
         "slot": m.slot or None,
         "fuzzed_s": round(fuzzed_for(state, m), 3),
         "trials": trials_of(state, m),
@@ -107,7 +111,7 @@ def turn_dict(state: State, m: Mutant, number: int = 0) -> dict[str, Any]:
 def turn_details(state: State, m: Mutant) -> Iterator[str]:
     """Yield the details of one mutant's turn as labelled lines."""
     numbers = {one.id: n for n, one in enumerate(queue(state), 1)}
-    progress = _progress(m, mutants_can_run(state))
+    progress = _progress(m, turns_follow(state))
     if number := numbers.get(m.id):
         progress += f", number {number:,} of {len(numbers):,} waiting"
     if m.slot:
@@ -116,7 +120,7 @@ def turn_details(state: State, m: Mutant) -> Iterator[str]:
     if (same := same_program(m, state.mutants)) is not None:
         yield f"same as   {brief(same.id)}"
     if roadblock := roadblock_text(m):
-        yield f"opens     {roadblock}"
+        yield f"hides     {roadblock}"
     if m.slot:
         spent = f"{duration(fuzzed_for(state, m))}, {several(int(trials_of(state, m)), 'exec')}"
         yield f"fuzzed    {spent}"
@@ -170,13 +174,22 @@ def stage_rows(state: State) -> Iterator[tuple[str, str]]:
     def of(n: float) -> str:  # budgets are rounded, small ones shown exactly
         return amount(n) if view.trials else duration(round(n)) if n >= 9.5 else f"{n:.1f}s"
 
-    if state.stage == "mutants":
+    number = int(state.plan.get("round", 0))
+    if in_rounds(state) and state.stage == "mutants":
+        yield "phase", f"round {number}, mutants: {amount(view.used)} of {of(view.of)} used"
+    elif in_rounds(state):
+        after = f", after {several(number, 'round')}, {of(view.used)} of mutants" if number else ""
+        again = "; mutants when it is stuck" if goes_on(state) else ""
+        yield "phase", f"the target{after}{again}"
+    elif state.stage == "mutants":
         eta = f"; the target phase begins in {duration(view.eta_s)}" if view.eta_s >= 0 else ""
         yield "phase", f"1 of 2, mutants: {amount(view.used)} of {of(view.of)} used{eta}"
     else:
         yield "phase", f"2 of 2, the target, after {of(view.used)} of mutants"
+    if state.stage_reason:
+        yield "because", state.stage_reason
     counts = Counter(phase(m) for m in state.mutants.values())
-    words = {} if mutants_can_run(state) else {"waiting": NO_TURN}
+    words = {} if turns_follow(state) else {"waiting": NO_TURN}
     live, others = (
         ", ".join(f"{counts[name]:,} {words.get(name, name)}" for name in names if counts[name])
         for names in (PHASES[:_LIVE], PHASES[_LIVE:])
@@ -185,7 +198,8 @@ def stage_rows(state: State) -> Iterator[tuple[str, str]]:
     if others:
         yield "others", others
     if view.waiting and mutants_can_run(state):
-        yield "queue", f"the budget allows {view.left:,} of {view.waiting:,} waiting mutants"
+        what = "round" if in_rounds(state) else "budget"
+        yield "queue", f"the {what} allows {view.left:,} of {view.waiting:,} waiting mutants"
     for m in state.mutants.values():
         if m.stage in AT_WORK:
             used = trials_of(state, m) if view.trials else fuzzed_for(state, m)

@@ -85,20 +85,45 @@ def test_a_line_fits_and_an_id_is_never_cut(width):
     assert sum("a.c#" in line for line in lines) == 9
 
 
-def test_what_mutants_open():
-    assert not any("opens" in line for line in table(campaign()))
+def test_rounds_of_mutants():
+    why = "stuck: no new edge in 12 s"
+    plan = {"mutants_s": 60.0, "each_s": 30.0, "abreast": 1, "round": 2, "round_began": 48.0}
+    plan["began_s"] = 1000.0
+    here = [ev.PhaseStarted("target"), ev.PhaseStarted("mutants", {**plan, "before_s": 48.0}, why)]
+    state = campaign(*here)
+    rows = dict(worklist.stage_rows(state))
+    assert rows["phase"] == "round 2, mutants: 0s of 12s used"
+    assert (rows["because"], rows["queue"]) == (why, "the round allows 0 of 4 waiting mutants")
+    assert any("the round ends here" in line for line in table(state))
+    first = status_dict(state)["first"]
+    assert (first["round"], first["reason"], first["mutants_budget"]) == (2, why, 12.0)
+    # The target has its turn: mutants wait for the next one.
+    back = ev.PhaseStarted("target", {**plan, "before_s": 60.0, "stuck_s": 12.0})
+    state = campaign(*here, back)
+    rows = dict(worklist.stage_rows(state))
+    assert rows["phase"] == "the target, after 2 rounds, 1m00s of mutants; mutants when it is stuck"
+    assert "because" not in rows and "4 waiting" in rows["mutants"]
+    assert not any("ends here" in line or "no turn" in line for line in table(state))
+    # No round follows.
+    state = campaign(*here, back, ev.PhaseStarted("target", {**state.plan, "stuck_s": 0.0}))
+    assert dict(worklist.stage_rows(state))["phase"].endswith("after 2 rounds, 1m00s of mutants")
+    assert any("no turn" in line for line in table(state))
+
+
+def test_what_roadblocks_hide():
+    assert not any("hides" in line for line in table(campaign()))
     change = {"before": "a", "after": "b"}
-    rows = [{"id": "a.c#5", "line": 6, "place": 5.0, "roadblock": 5, "opens": 1200, **change}]
+    rows = [{"id": "a.c#5", "line": 6, "place": 5.0, "roadblock": 5, "hides": 1200, **change}]
     state = campaign(ev.MutantsFound("", "", "a.c", "/a.c", rows))
-    (line,) = (line for line in table(state) if "opens" in line)
-    assert line.endswith("a.c#5  opens 1,200  a  ->  b")
+    (line,) = (line for line in table(state) if "hides" in line)
+    assert line.endswith("a.c#5  hides 1,200  a  ->  b")
     mutant = state.mutants["a.c#5"]
     turn = worklist.turn_dict(state, mutant)
-    assert (turn["opens"], turn["roadblock"]) == (1200, 5)
-    words = "opens     a roadblock (line 5): when it was ranked, 1,200 lines were never executed"
+    assert (turn["hides"], turn["roadblock"]) == (1200, 5)
+    words = "hides     a roadblock (line 5): when it was ranked, 1,200 lines were never executed"
     assert any(words in line for line in worklist.turn_details(state, mutant))
     other = worklist.turn_dict(state, state.mutants["a.c#6"])
-    assert (other["opens"], other["roadblock"]) == (0, None)
+    assert (other["hides"], other["roadblock"]) == (0, None)
 
 
 def test_when_the_target_is_fuzzed_no_budget_ends():

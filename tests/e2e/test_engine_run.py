@@ -15,6 +15,7 @@ from interpreters import pythons
 from skipped import needs_afl, nightly
 from waiting import DEADLINE_S, wait_until
 
+from fuzztui.engines.base.errors import STUCK
 from fuzztui.engines.directory import journal as j
 from fuzztui.kernel.wire.commands import (
     Command,
@@ -513,3 +514,31 @@ def test_under_another_python(tmp_path: Path, python: Path) -> None:
     asked = [python, "-c", "import platform; print(platform.python_version())"]
     done = subprocess.run(asked, capture_output=True, text=True, check=True)
     assert hello["python"] == done.stdout.strip()
+
+
+def test_an_engine_that_finds_no_new_edge_ends_as_stuck(lab: Lab) -> None:
+    """After the same trial in each run; a limit from there on counts anew."""
+    lab.write("app.py", GATES)
+    ends = []
+    for name in ("one", "two"):
+        limits = {"stuck_trials": 700, "target": {"expected": ["ValueError"]}}
+        spec = lab.spec("app:target", budget_trials=60_000, **limits)
+        assert lab.run(spec) == STUCK
+        directory = spec.parent
+        first = execs(directory)
+        last = max(
+            int(entry.partition(",execs:")[2].partition(",")[0])
+            for entry in names(directory, "queue")
+            if entry.endswith("+cov")
+        )
+        assert first == last + 700
+        assert lab.run(spec) == STUCK
+        assert execs(directory) == first
+        spec = lab.spec("app:target", budget_trials=60_000, stuck_from=first, **limits)
+        assert lab.run(spec) == STUCK
+        ends.append((first, execs(directory)))
+        assert execs(directory) >= first + 700
+        directory.rename(lab.root / name)
+    assert ends[0] == ends[1]
+    spec = lab.spec("app:target", budget_trials=300, **limits)
+    assert lab.run(spec) == 0

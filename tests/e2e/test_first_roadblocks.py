@@ -40,7 +40,7 @@ build = "$CC -O1 -o guards $SOURCE/guards.c"
     def roadblocks(self) -> list[tuple[int, int]]:
         """Line and hidden lines of the mutants' roadblocks, in the order of the worklist."""
         mutants = sorted(self.state().mutants.values(), key=lambda m: m.place)
-        return [(m.roadblock, m.opens) for m in mutants]
+        return [(m.roadblock, m.hides) for m in mutants]
 
     def status(self, *words: str):
         """What a command prints as JSON."""
@@ -74,12 +74,12 @@ def test_each_guard_is_opened_in_the_first_turns(guarded):
     assert guarded.roadblocks()[: len(before)] == before
     turns = [state.mutants[key] for key in guarded.stages("fuzzing")]
     assert len(turns) >= 2  # each executes somewhat more than its budget
-    assert [(m.roadblock, m.opens) for m in turns[:4]] == guards[: len(turns)]
+    assert [(m.roadblock, m.hides) for m in turns[:4]] == guards[: len(turns)]
     # Shown by the commands as well.
     listed = guarded.status("mutants", "list", str(guarded.run))
-    assert {(m["roadblock"], m["opens"]) for m in listed} >= {*guards}
+    assert {(m["roadblock"], m["hides"]) for m in listed} >= {*guards}
     shown = guarded.status("status", str(guarded.run))["first"]["roadblocks"]
-    assert [(r["line"], r["opens"]) for r in shown][:4] == guards
+    assert [(r["line"], r["hides"]) for r in shown][:4] == guards
     assert [r["turns"] > 0 for r in shown][:2] == [True, True]
 
 

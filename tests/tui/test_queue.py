@@ -134,17 +134,33 @@ async def test_budgets_in_trials(drive):
 
 
 @pytest.mark.slow
-async def test_what_mutants_open_has_a_column_only_if_any_opens_something(drive):
+async def test_rounds_say_why_mutants_have_turns_and_when_they_have_the_next(drive):
+    log = begun(40)
+    plan = {"mutants_s": 900.0, "each_s": 300.0, "abreast": 1, "round": 1, "stuck_s": 360.0}
+    log.add(ev.PhaseStarted("target", {**plan, "round": 0, "mutants_s": 0.0}))
+    async with drive(log, size=(80, 24), press="14") as d:
+        d.assert_shows("after round 0: the target is fuzzed", "mutants when stuck", "when stuck")
+        d.assert_lacks("no turn", "budget ends")
+        why = "stuck: no new edge in 6 min"
+        d.log.add(ev.PhaseStarted("mutants", plan, why))
+        await d.until_shows("round 1: mutants are fuzzed", "next", "▔ round ends")
+        await d.press("1")
+        d.assert_shows(f"round 1  mutants, {why}", "target in")
+        assert all(len(line) <= 80 for line in d.lines())
+
+
+@pytest.mark.slow
+async def test_what_roadblocks_hide_has_a_column_only_if_a_mutant_changes_one(drive):
     log = begun(6)
     async with drive(log, size=(140, 40), press="4") as d:
-        d.assert_lacks("opens")
+        d.assert_lacks("hides")
     row = {"id": M[1], "line": 10, "operator": "x", "before": "a", "after": "b", "place": 1.0}
-    log.add(ev.MutantsFound("", "", turnlog.FILE, "", [{**row, "roadblock": 9, "opens": 1234}]))
+    log.add(ev.MutantsFound("", "", turnlog.FILE, "", [{**row, "roadblock": 9, "hides": 1234}]))
     async with drive(log, size=(140, 40), press="4") as d:
-        d.assert_shows("opens", "1,234")
+        d.assert_shows("hides", "1,234")
         d.table.go_to(M[1])
         await d.until(
-            lambda: "opens      a roadblock (line 9): when it was ranked, 1,234" in d.text()
+            lambda: "hides      a roadblock (line 9): when it was ranked, 1,234" in d.text()
         )
 
 
@@ -548,6 +564,10 @@ def test_events_belong_to_mutants_and_are_plain_words():
     assert "second line" not in describe(event).text
     odd = ev.PhaseStarted("mutants", {"count": 1e300, "listed": None, "made": float("inf")})
     assert describe(odd).text.startswith("mutants are being fuzzed: the budget allows about")
+    again = ev.PhaseStarted("mutants", {"round": 2}, "stuck: no new edge in 9 s")
+    assert describe(again).text == "mutants are being fuzzed, round 2 (stuck: no new edge in 9 s)"
+    odd = ev.PhaseStarted("mutants", {"round": "x"}, "why")
+    assert describe(odd).text == "mutants are being fuzzed: why"
 
 
 # --------------------------------------------------------------------- pure

@@ -1,25 +1,30 @@
 """The budget: how much of it all mutants get, and each one; when a turn ends.
 
 Mutants get their share of the budget that was left when the mutant phase first started: a campaign
-may have fuzzed its target alone before. The phase can start again when the budget is raised.
+may have fuzzed its target alone before. The phase can start again when the budget is raised. With
+``when = "stuck"`` the target comes first, and mutants get their share in rounds.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fuzztui.features.fuzzfirst.fold import (
     MIN_LEFT,
     UNWANTED,
+    best,
     budget,
     fuzzed_for,
     has_begun,
+    in_rounds,
     most_of,
     queue,
     share_of,
+    spent_on_mutants,
 )
 from fuzztui.kernel.model.selectors import running_time
+from fuzztui.kernel.model.stall import stuck_reason
 from fuzztui.kernel.model.state import Mutant, State
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.instances.phase import PhaseContext
@@ -43,7 +48,7 @@ def plan_of(campaign: Campaign, state: State) -> dict[str, float]:
     use; ``placed``: 1 if turns run on a cluster.
     """
     mutants, many, now = campaign.table("mutants"), parallel_mutants(campaign), running_time(state)
-    plan = dict(state.plan)
+    plan = _kept(campaign, state.plan)
     if state.stage != "mutants":
         plan |= {"began_s": now, "before_s": plan.get("before_s", 0.0)}
     if "first_s" not in plan:
@@ -57,7 +62,14 @@ def plan_of(campaign: Campaign, state: State) -> dict[str, float]:
     each_s, each_trials = mutants["each_s"], mutants["each_trials"]
     if campaign.budget_trials:
         seconds = each_s = 0.0
-    count = trials // each_trials if each_trials else int(seconds / each_s + 0.01) * many
+    if mutants["when"] == "stuck":
+        if state.stage == "mutants":  # the round goes on
+            return plan
+        used, size = budget(state)[0], next_round(campaign, state)
+        plan |= {"round": plan.get("round", 0) + 1, "round_began": used}
+        trials, seconds = (int(used + size), 0.0) if campaign.budget_trials else (0, used + size)
+    whole = (trials or seconds) - plan.get("round_began", 0.0)
+    count = int(whole // each_trials) if each_trials else int(whole / each_s + 0.01) * many
     return {
         **plan,
         "mutants_s": seconds,
@@ -71,11 +83,60 @@ def plan_of(campaign: Campaign, state: State) -> dict[str, float]:
     }
 
 
-def wants_mutants(campaign: Campaign, state: State) -> bool:
-    """Whether mutants wait and their budget is not used up.
+def next_round(campaign: Campaign, state: State, later: float = 0.0) -> float:
+    """Return the budget of the next round of mutants; 0: the budget allows none, or none waits.
 
-    In the target phase that is so if the budget was raised, or if a user has requeued mutants.
+    As long as the target has found nothing, at least one turn, at most what the share allows; and
+    the target gets half of what is left. ``later``: what the target uses until then.
     """
+    mutants, trials = campaign.table("mutants"), campaign.budget_trials
+    whole = trials or campaign.budget_s
+    spent = sum(i.stats.execs for i in state.instances.values()) if trials else running_time(state)
+    each = mutants["each_trials"] or mutants["each_s"]
+    size = min(
+        max(each, _patience(campaign)),
+        whole * mutants["share"] - budget(state)[0],
+        (whole - spent - later) / 2,
+    )
+    known = state.mutants.values()
+    return size if size >= each and (not known or queue(state) or best(known)) else 0.0
+
+
+def _kept(campaign: Campaign, plan: Mapping[str, float]) -> dict[str, float]:
+    """Return a plan of the log, without rounds if the campaign has none any more."""
+    rounds = campaign.table("mutants")["when"] == "stuck"
+    return {k: n for k, n in plan.items() if rounds or not k.startswith(("round", "stuck"))}
+
+
+def _patience(campaign: Campaign) -> float:
+    """Return after how much without a new edge the target is stuck, in trials or seconds."""
+    whole: float = campaign.budget_trials or campaign.budget_s
+    return whole * float(campaign.table("mutants")["stuck_after"])
+
+
+def target_plan(campaign: Campaign, state: State, now: float) -> dict[str, float]:
+    """Return the plan of the target's phase; ``now``: campaign time."""
+    plan, trials = _kept(campaign, spent_on_mutants(state, now)), campaign.budget_trials
+    if campaign.table("mutants")["when"] == "first":
+        return plan
+    patience = _patience(campaign)
+    own = sum(i.stats.execs for i in state.instances.values() if not i.mutant)
+    return {
+        **plan,
+        "round": plan.get("round", 0),
+        "stuck_trials" if trials else "stuck_s": int(patience) if trials else patience,
+        "stuck_from": own,
+    } | ({} if next_round(campaign, state, patience) else {"stuck_trials": 0, "stuck_s": 0})
+
+
+def wants_mutants(campaign: Campaign, state: State) -> bool:
+    """Whether mutants have their turns now.
+
+    In the target phase that is so if the target is stuck, or if mutants wait and have budget: the
+    budget was raised, or a user has requeued mutants.
+    """
+    if campaign.table("mutants")["when"] == "stuck" and state.stage != "mutants":
+        return bool(stuck_reason(state)) and next_round(campaign, state) > 0
     if state.stage != "target":
         return True
     plan = plan_of(campaign, state)
@@ -84,6 +145,19 @@ def wants_mutants(campaign: Campaign, state: State) -> bool:
         used = float(sum(i.stats.execs for i in state.instances.values() if i.mutant))
     left = (plan["mutants_trials"] or plan["mutants_s"]) - used
     return bool(queue(state)) and left >= MIN_LEFT
+
+
+def plans_target(campaign: Campaign, state: State) -> bool:
+    """Whether the target comes first, and the log does not have the plan for that yet.
+
+    It also needs another plan if no round followed, and one does now: the budget was raised.
+    """
+    if campaign.table("mutants")["when"] == "first" or state.stage == "mutants":
+        return False
+    limited = state.plan.get("stuck_s") or state.plan.get("stuck_trials")
+    return not in_rounds(state) or (
+        not limited and next_round(campaign, state, _patience(campaign)) > 0
+    )
 
 
 IDLE_S = 300.0

@@ -28,7 +28,7 @@ def mutants_by_roadblock(
     """
     at = {(r.file, r.line): n for n, r in enumerate(roadblocks)}
     leaving = {(r.file, line): n for n, r in enumerate(roadblocks) for line in r.leaving}
-    found = [RankingGroup(r.opens) for r in roadblocks]
+    found = [RankingGroup(r.hides) for r in roadblocks]
     for index, mutant in enumerate(mutants):
         layout = layouts[mutant.file]
         deletes = mutant.after.strip() in ("pass", f"/*{mutant.before.strip()}*/")

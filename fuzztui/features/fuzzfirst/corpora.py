@@ -15,6 +15,7 @@ from pathlib import Path
 
 from fuzztui.features.fuzzfirst.batch import BatchRunner
 from fuzztui.features.fuzzfirst.build import MutantBackend
+from fuzztui.features.fuzzfirst.fold import in_rounds
 from fuzztui.features.fuzzfirst.kill_matrix import KillMatrix, killed_by
 from fuzztui.features.fuzzfirst.prune import (
     Input,
@@ -28,6 +29,7 @@ from fuzztui.features.fuzzfirst.prune import (
 )
 from fuzztui.features.fuzzfirst.showmap import Unrunnable
 from fuzztui.features.fuzzfirst.transfer import Transfer, transferred_by_turn
+from fuzztui.kernel.model.passive import is_passive
 from fuzztui.kernel.model.progress import AT_WORK
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
@@ -89,6 +91,8 @@ class Corpora:
         strict = campaign.table("mutants")["oracle"] == "output"
         self._outputs = backend.outputs() if strict else None
         self._comparing = asyncio.Lock()
+        self._from_target = False
+        """Whether the target comes first: then what it found is among the seeds of turns."""
         self._seeds: list[Input] = []
         self._last: list[Input] | None = None
         """The corpus that the last turn left."""
@@ -96,12 +100,18 @@ class Corpora:
 
     @property
     def seeds(self) -> list[Path]:
-        """The campaign's seed files."""
+        """The files of the campaign's seeds, and what the target found first."""
         return [one.path for one in self._seeds]
 
     async def start(self, state: State) -> None:
         """Run the seeds on the target, and read what an earlier supervisor has left."""
         self._seeds = await asyncio.to_thread(gather_seeds, self._run_dir.seeds)
+        self._from_target = in_rounds(state)
+        if self._from_target:
+            own = [name for name, i in state.instances.items() if not (i.mutant or is_passive(i))]
+            found = await asyncio.to_thread(gather, self._run_dir.out, own)
+            new = (one for one in found if one.path.name.endswith("+cov"))
+            self._seeds = list({one.digest: one for one in [*self._seeds, *new]}.values())
         await self._transfer.start(self._seeds)
         for place in sorted((self._run_dir.mutants / "aside").glob("*")):
             aside = await asyncio.to_thread(gather_aside, place)
@@ -201,6 +211,8 @@ class Corpora:
     def _corpus(self) -> list[Input]:
         """Return the inputs that are pruned for the next mutant, each content once."""
         own = self._seeds if self._last is None else self._last
+        if self._from_target:
+            own = [*self._seeds, *own]
         added = gather(self._run_dir.out, [ADDED])
         back = list(self._aside.values()) if self._returns and self._sequential else []
         return list(

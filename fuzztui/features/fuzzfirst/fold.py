@@ -22,8 +22,18 @@ from fuzztui.kernel.wire.finding_kinds import FOLDERS
 PROMOTED_BUDGET = 3.0
 """The budget of a promoted mutant as a multiple of that of other mutants."""
 
+AGAIN_BUDGET = 2.0
+"""The same for a mutant that has another turn in a later round."""
+
+TIRED_TURNS = 3
+"""Turns of a roadblock's mutants, all without a new edge, after which its others come last."""
+
 UNWANTED = ("skipped", "equivalent")
 """Mutant states set by a user that end the mutant's turn."""
+
+LATE = 1e6
+"""Distance of the positions of mutants that wait until all others had their turn; more than any
+number of mutants that are listed."""
 
 _FUZZING = "fuzzing"
 
@@ -37,7 +47,7 @@ _MAX_NAMES = 50
 def stage_started(state: State, e: PhaseStarted, touched: ChangesBuilder) -> None:
     """Set the phase and the budget plan."""
     if e.stage != state.stage:
-        state.stage, state.stage_t = e.stage, state.t
+        state.stage, state.stage_t, state.stage_reason = e.stage, state.t, e.reason
     if e.plan:
         state.plan = _reals(e.plan)
     touched.campaign = True
@@ -146,7 +156,20 @@ def head(state: State, count: int) -> list[Mutant]:
 def share_of(state: State, mutant: Mutant) -> float:
     """The budget of one mutant, in the plan's unit (seconds or trials)."""
     each = state.plan.get("each_s") or state.plan.get("each_trials") or 0.0
-    return each * (PROMOTED_BUDGET if mutant.steer == "promoted" else 1.0)
+    if mutant.steer == "promoted":
+        return each * PROMOTED_BUDGET
+    return each * (AGAIN_BUDGET if mutant.earlier_results and in_rounds(state) else 1.0)
+
+
+def in_rounds(state: State) -> bool:
+    """Whether the target comes first, and mutants have turns when it is stuck."""
+    return "round" in state.plan
+
+
+def goes_on(state: State) -> bool:
+    """Whether the target is fuzzed now, and mutants have turns again when it is stuck."""
+    patience = state.plan.get("stuck_s") or state.plan.get("stuck_trials")
+    return bool(patience) and state.stage == "target" and state.state not in ENDED
 
 
 def most_of(state: State, mutant: Mutant) -> float:
@@ -213,7 +236,7 @@ def spent_on_mutants(state: State, now: float) -> dict[str, float]:
 
 
 def mutants_can_run(state: State, now: float | None = None) -> bool:
-    """Whether waiting mutants can still have a turn, before the campaign is started again."""
+    """Whether waiting mutants can still have a turn in this phase."""
     used, of = budget(state, now)
     return state.stage == "mutants" and used < of and state.state != "finished"
 
@@ -222,13 +245,19 @@ MIN_LEFT = 1.0
 """The mutants' budget counts as used up if less than this is left, in its unit."""
 
 
-def can_go_on(state: State) -> bool:
-    """Whether waiting mutants get turns if a campaign in its target phase is started again.
+def turns_follow(state: State, now: float | None = None) -> bool:
+    """Whether waiting mutants can still have a turn, before the campaign is started again."""
+    return mutants_can_run(state, now) or goes_on(state)
 
-    They do if a part of the mutants' budget is left.
+
+def can_go_on(state: State) -> bool:
+    """Whether waiting mutants get turns later, in a campaign in its target phase.
+
+    They do when the target is stuck; or if a part of the mutants' budget is left, and the campaign
+    is started again.
     """
     used, of = budget(state)
-    return of - used >= MIN_LEFT
+    return goes_on(state) or of - used >= MIN_LEFT
 
 
 def outlook(state: State, now: float | None = None, waiting: list[Mutant] | None = None) -> Outlook:
@@ -237,8 +266,11 @@ def outlook(state: State, now: float | None = None, waiting: list[Mutant] | None
     ``waiting``: the :func:`queue`, if the caller has it already.
     """
     plan = state.plan
-    trials = bool(plan.get("mutants_trials"))
+    trials = bool(plan.get("mutants_trials") or plan.get("stuck_trials"))
     used, of = budget(state, now)
+    if state.stage == "mutants":  # of this round
+        began = plan.get("round_began", 0.0)
+        used, of = max(0.0, used - began), of - began
     waiting = queue(state) if waiting is None else waiting
     if not mutants_can_run(state, now):
         at_end = state.stage == "mutants" and used >= of and not trials
@@ -333,16 +365,55 @@ def brought(mutants: Iterable[Mutant]) -> dict[str, int]:
 def roadblocks(mutants: Iterable[Mutant]) -> list[dict[str, Any]]:
     """The conditions that mutants change to reach lines behind them, those with most lines first.
 
-    ``turns``: the number of its mutants whose turns are over.
+    ``turns``: the number of its mutants whose turns are over; ``edges``: what these have brought.
     """
-    turns: Counter[tuple[int, str, int]] = Counter()
-    for m in mutants:
-        if m.opens > 0:
-            turns[-m.opens, m.file, m.roadblock] += m.stage == "done"
-    return [
-        {"file": file, "line": line, "opens": -opens, "turns": turns[opens, file, line]}
-        for opens, file, line in sorted(turns)
-    ]
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    for m in sorted(mutants, key=lambda m: -m.place):  # the latest ranking is the last
+        if m.hides > 0:
+            row = found.setdefault((m.file, m.roadblock), {"turns": 0, "edges": 0})
+            row["hides"] = m.hides
+            row["turns"] += (m.stage == "done") + bool(m.earlier_results)
+            row["edges"] += together(m.earlier_results, m.turn_results).get("edges", 0)
+    rows = [{"file": file, "line": line, **row} for (file, line), row in found.items()]
+    return sorted(rows, key=lambda r: (-r["hides"], r["file"], r["line"]))
+
+
+def tired(mutants: Iterable[Mutant]) -> set[tuple[str, int]]:
+    """File and line of roadblocks whose mutants had turns enough, and brought no new edge."""
+    rows = roadblocks(mutants)
+    return {(r["file"], r["line"]) for r in rows if r["turns"] >= TIRED_TURNS and not r["edges"]}
+
+
+def late_places(state: State, base: float) -> dict[str, float]:
+    """New positions of waiting mutants whose roadblocks are :func:`tired`: behind all others.
+
+    ``base``: the position of the first mutant of the present ranking.
+    """
+    exhausted = tired(state.mutants.values())
+    return {
+        m.id: m.place + LATE
+        for m in queue(state)
+        if (m.file, m.roadblock) in exhausted and m.place < base + LATE and m.steer != "promoted"
+    }
+
+
+def first_places(state: State, again: Iterable[Mutant], base: float) -> dict[str, float]:
+    """New positions in front of all others: of promoted mutants, then of ``again``."""
+    waiting = queue(state)
+    first = [m.id for m in waiting if m.steer == "promoted"]
+    first += [m.id for m in again if m.id not in first]
+    front = min([base, *(m.place for m in waiting)]) - len(first)
+    return {key: front + n for n, key in enumerate(first)}
+
+
+def best(mutants: Iterable[Mutant]) -> list[Mutant]:
+    """The better half of the mutants whose latest turn brought the target new edges."""
+
+    def edges(mutant: Mutant) -> int:
+        return mutant.turn_results.get("edges", 0) if mutant.stage == "done" else 0
+
+    found = [m for m in mutants if edges(m) > 0 and m.state not in UNWANTED]
+    return sorted(found, key=lambda m: (-edges(m), m.place, m.seq))[: (len(found) + 1) // 2]
 
 
 def file_of(killer: str) -> str:
@@ -371,6 +442,8 @@ def first_dict(state: State) -> dict[str, Any] | None:
     return {
         "stage": state.stage,
         "stage_s": state.stage_t,
+        "reason": state.stage_reason,
+        "round": int(state.plan.get("round", 0)),
         "plan": dict(state.plan),
         "unit": "trials" if view.trials else "s",
         "mutants_budget": view.of,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fuzztui.features.fuzzfirst.fold import can_go_on, queue
+from fuzztui.features.fuzzfirst.fold import can_go_on, goes_on, queue
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.model.progress import AT_WORK, WAITING
@@ -59,7 +59,9 @@ class WorklistKeeper(Service):
 
         async def handle(command: Any, progress: Progress) -> str:
             message = await handler(command, progress)
-            if self._state.stage != "mutants" and queue(self._state):
+            if goes_on(self._state):
+                message += "; mutants have turns again when the target is stuck"
+            elif self._state.stage != "mutants" and queue(self._state):
                 message += "; to fuzz mutants again, stop and resume the campaign"
             if self._growing and parse_selection(command.select).conditions:
                 message += "; mutants that are listed later are not included"

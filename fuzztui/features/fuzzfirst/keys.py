@@ -96,6 +96,22 @@ MUTANTS = (
         choices=("fpf", "roadblocks", "universalmutator", "random"),
     ),
     Key(
+        "when",
+        "choice",
+        "When mutants have their turns. first: before the target is fuzzed; stuck: each time that "
+        "the target, which is fuzzed first, finds no new edge for `stuck_after` of "
+        "campaign.budget, for as long.",
+        default="first",
+        choices=("first", "stuck"),
+    ),
+    Key(
+        "stuck_after",
+        "part",
+        'With when = "stuck": the part of campaign.budget without a new edge after which the '
+        "target is stuck.",
+        default=0.1,
+    ),
+    Key(
         "weights",
         ValueType(
             "a table of numbers such as { edit = 5.0, line = 0 }",
@@ -230,6 +246,12 @@ class MutantsTable(CampaignTable):
             return
         whole = campaign.budget_s or campaign.budget_trials
         part, each = whole * mutants["share"], mutants["each_s"] or mutants["each_trials"]
+        if mutants["when"] == "stuck" and whole * mutants["stuck_after"] < 1:
+            yield (
+                "mutants.stuck_after",
+                "is less than 1 trial or second of campaign.budget; take a larger part, such as "
+                "0.1",
+            )
         if each > part:
             unit = "trials" if campaign.budget_trials else "s"
             yield (
@@ -247,6 +269,11 @@ class MutantsTable(CampaignTable):
                 "mutants.weights",
                 f'is for mutants.order = "fpf" or "roadblocks", not "{mutants["order"]}"; remove '
                 "one of them",
+            )
+        if mutants["when"] != "stuck":
+            yield (
+                "mutants.stuck_after",
+                'is for mutants.when = "stuck"; remove it, or set mutants.when',
             )
         if mutants["returns"] and mutants["use"] == "parallel":
             yield (

@@ -13,14 +13,32 @@ import shutil
 from collections.abc import Coroutine
 
 from fuzztui.features.fuzzfirst.backend import backend_for
-from fuzztui.features.fuzzfirst.budget import TurnBudget, parallel_mutants, plan_of, wants_mutants
+from fuzztui.features.fuzzfirst.budget import (
+    TurnBudget,
+    parallel_mutants,
+    plan_of,
+    plans_target,
+    target_plan,
+    wants_mutants,
+)
 from fuzztui.features.fuzzfirst.corpora import Corpora
-from fuzztui.features.fuzzfirst.fold import budget, fuzzed_for, head, outlook, spent_on_mutants
+from fuzztui.features.fuzzfirst.fold import (
+    AGAIN_BUDGET,
+    best,
+    budget,
+    first_places,
+    fuzzed_for,
+    head,
+    in_rounds,
+    late_places,
+    outlook,
+)
 from fuzztui.features.fuzzfirst.placed import PlacedLauncher, refuse_unfit_workers
 from fuzztui.features.fuzzfirst.supply import MutantSupply
 from fuzztui.features.fuzzfirst.turn import Turn, TurnResources, turn_directories
 from fuzztui.features.jobs.config import ClusterConfig
 from fuzztui.kernel.model.progress import AT_WORK
+from fuzztui.kernel.model.stall import stuck_reason
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.kernel.wire.events import (
     CampaignState,
@@ -64,6 +82,8 @@ class MutantPhase:
         )
         self._left_over: list[str] = []
         """Mutants whose turn was interrupted."""
+        self._due = wants_mutants(campaign, context.state)
+        self._why = stuck_reason(context.state)
 
     def on_event(self, event: Event) -> None:
         """Called with each event that was recorded."""
@@ -99,7 +119,12 @@ class MutantPhase:
         :class:`~fuzztui.run.instances.phase.CampaignStopping` if the campaign ends earlier.
         """
         context, state = self._context, self._context.state
-        context.record(PhaseStarted("mutants", plan_of(self._campaign, state)))
+        if not self._due:
+            return  # the target comes first
+        goes_on = state.stage == "mutants"
+        context.record(PhaseStarted("mutants", plan_of(self._campaign, state), self._why))
+        if in_rounds(state) and not goes_on:
+            self._begin_round()
         self._left_over = [m.id for m in state.mutants.values() if m.stage in AT_WORK]
         try:
             self._run_dir.mutants.mkdir(mode=0o700, exist_ok=True)
@@ -115,7 +140,29 @@ class MutantPhase:
 
     def over(self) -> PhaseStarted:
         """Return the event that ends the phase: what mutants have used is in its plan."""
-        return PhaseStarted("target", spent_on_mutants(self._context.state, self._context.now()))
+        context = self._context
+        return PhaseStarted("target", target_plan(self._campaign, context.state, context.now()))
+
+    def _begin_round(self) -> None:
+        """Put promoted mutants first in the new round, then those that brought most, once more.
+
+        The latter get at most half of the round (successive halving).
+        """
+        state = self._context.state
+        used, of = budget(state)
+        each = AGAIN_BUDGET * (state.plan["each_trials"] or state.plan["each_s"])
+        again = best(state.mutants.values())[: max(1, int((of - used) / 2 / each))]
+        for mutant in again:
+            self._context.record(
+                MutantState("", mutant.id, "pending"), MutantProgress(mutant.id, "queued")
+            )
+        if places := first_places(state, again, self._supply.base):
+            self._context.record(MutantPositions(places))
+
+    def _put_off(self) -> None:
+        """Let mutants of roadblocks that bring nothing wait for all others."""
+        if places := late_places(self._context.state, self._supply.base):
+            self._context.record(MutantPositions(places))
 
     async def _prepare(self) -> None:
         if self._campaign.table("mutants")["cluster"]:
@@ -157,6 +204,7 @@ class MutantPhase:
         while (mutant := await self._next()) is not None:
             turn = Turn(self._resources, mutant.id, self._supply.command(mutant))
             await turn.run()
+            self._put_off()
             if not self._context.leaving:  # else the turn is continued on resume
                 await asyncio.to_thread(turn.tidy, self._supply.into(mutant))
 
@@ -173,6 +221,7 @@ class MutantPhase:
         async def find() -> None:
             while not self._spent() and not self._context.leaving:
                 news, waiting = self._supply.news, head(state, parallel_mutants(self._campaign))
+                waiting = [m for m in waiting if self._supply.is_in_order(m)]
                 if not waiting and self._supply.failure:
                     raise self._supply.failure
                 if not waiting and self._supply.whole:
@@ -202,6 +251,9 @@ class MutantPhase:
 def phase(
     campaign: Campaign, run_dir: RunDir, launcher: Launcher, context: PhaseContext
 ) -> MutantPhase | None:
-    """The mutant phase, while mutants wait and have budget."""
-    wanted = campaign.table("mutants") and wants_mutants(campaign, context.state)
+    """The mutant phase, while mutants wait and have budget, and before the target's first phase."""
+    state = context.state
+    wanted = campaign.table("mutants") and (
+        wants_mutants(campaign, state) or plans_target(campaign, state)
+    )
     return MutantPhase(campaign, run_dir, launcher, context) if wanted else None

@@ -190,7 +190,7 @@ def _roadblocks_first(
     reach: BuildReach,
     accept: Callable[[int], bool],
 ) -> tuple[list[SourceMutant], Iterator[int]]:
-    """Return the mutants with what they open, and their order."""
+    """Return the mutants with what their roadblocks hide, and their order."""
     layouts: dict[str, SourceLayout] = {}
     for name in dict.fromkeys([*(m.file for m in mutants), *reach.statements]):
         language = str(campaign.table("mutants")["language"] or language_of(Path(name)))
@@ -201,7 +201,7 @@ def _roadblocks_first(
     marked = list(mutants)
     for roadblock, group in zip(roadblocks, groups, strict=True):
         for index in (*group.better, *group.others):
-            marked[index] = replace(marked[index], roadblock=roadblock.line, opens=roadblock.opens)
+            marked[index] = replace(marked[index], roadblock=roadblock.line, hides=roadblock.hides)
     metric = Metric(**campaign.table("mutants")["weights"])
     picks = rank_by_group(mutants, groups, metric=metric, accept=accept)
     return marked, (pick.index for pick in picks)

@@ -13,7 +13,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Final
 
 from fuzztui.features.fuzzfirst.reach import BuildReach
@@ -32,11 +32,11 @@ _MAX_LOGICAL = 30
 
 @dataclass(frozen=True, slots=True)
 class Roadblock:
-    """A condition in ``file``, from ``line`` on; ``opens``: the number of lines that it hides."""
+    """A condition in ``file``, from ``line`` on; ``hides``: the number of lines behind it."""
 
     file: str
     line: int
-    opens: int
+    hides: int
     met: bool
     """Whether the hidden lines are those for which the condition must be true."""
     leaving: frozenset[int] = frozenset()
@@ -68,12 +68,22 @@ class SourceLayout:
         return set(re.findall(r"\b(\w+)\s*\(", "\n".join(self.code[first : last + 1])))
 
 
+LineRange = tuple[str, int, int]
+"""A file with the first and the last of some lines."""
+
+
 @dataclass(slots=True)
 class _Found:
-    """One roadblock, while its lines are collected."""
+    """One roadblock, while its lines are collected.
+
+    Ranges, not lines: each of thousands of conditions may hide most of a program.
+    """
 
     met: bool
-    lines: set[tuple[str, int]] = field(default_factory=set)
+    own: set[LineRange] = field(default_factory=set)
+    """Hidden lines of the condition's own function."""
+    names: set[str] = field(default_factory=set)
+    """Names that are called there."""
     leaving: set[int] = field(default_factory=set)
 
 
@@ -83,19 +93,25 @@ class Roadblocks:
     def __init__(self, reach: BuildReach, layouts: Mapping[str, SourceLayout]) -> None:
         self._reach, self._layouts = reach, layouts
         self._statements = {file: sorted(lines) for file, lines in reach.statements.items()}
-        self._idle: dict[str, list[tuple[str, int, int]]] = {}
-        """File, first and last line of functions that were never entered, by their short name."""
+        self._idle: dict[str, list[LineRange]] = {}
+        """Functions that were never entered, by their short name."""
         for file, rows in reach.functions.items():
             for name, first, last in rows:
                 within = self._within(file, first, last)
                 if within and reach.lines.get(file, set()).isdisjoint(within):
                     short = re.split(r"\.|::", name.partition("(")[0])[-1]
                     self._idle.setdefault(short, []).append((file, first, last))
+        self._calls = {
+            row: layouts[row[0]].names(row[1] + 1, row[2]) & self._idle.keys()
+            for row in chain(*self._idle.values())
+            if row[0] in layouts
+        }
+        """The names of such functions that a function calls which was never entered."""
 
     def find(self) -> list[Roadblock]:
         """Return all roadblocks, those that hide most first."""
         found = [one for file in self._layouts for one in self._of_file(file)]
-        return sorted(found, key=lambda r: (-r.opens, r.file, r.line))
+        return sorted(found, key=lambda r: (-r.hides, r.file, r.line))
 
     def _of_file(self, file: str) -> Iterator[Roadblock]:
         layout = self._layouts[file]
@@ -116,18 +132,19 @@ class Roadblocks:
                 continue
             at, met = decision
             one = found.setdefault(at, _Found(met))
-            one.lines |= self._behind(file, hidden, layout.names(hidden[0], hidden[-1]))
+            one.own.add((file, hidden[0], hidden[-1]))
+            one.names |= layout.names(hidden[0], hidden[-1]) & self._idle.keys()
             between = range(at, starts[hidden[0]])
             one.leaving |= {
                 n for n in between if starts[n] in executed and LEAVING.search(layout.code[n])
             }
         for at in decisions - found.keys():  # if (ready) start(); in one line
             last = next((n for n in range(at, size) if starts[n] != at), size) - 1
-            if behind := self._behind(file, [], layout.names(at, last)):
-                found[at] = _Found(True, behind)
+            if names := layout.names(at, last) & self._idle.keys():
+                found[at] = _Found(True, names=names)
         for at, one in found.items():
             leaving = frozenset() if one.met else frozenset(one.leaving)
-            yield Roadblock(file, at, len(one.lines), one.met, leaving)
+            yield Roadblock(file, at, self._count(one), one.met, leaving)
 
     def _owners(self, file: str, size: int) -> list[int]:
         """Return by line the first line of the innermost function around it; 0: none."""
@@ -142,17 +159,21 @@ class Roadblocks:
         every = self._statements.get(file, [])
         return every[bisect_left(every, first) : bisect_right(every, last)]
 
-    def _behind(self, file: str, lines: Sequence[int], names: set[str]) -> set[tuple[str, int]]:
-        """Return hidden lines with those of functions that were never entered and are named."""
-        behind = {(file, n) for n in lines}
-        known: set[str] = set()
-        while names := (names & self._idle.keys()) - known:
+    def _count(self, found: _Found) -> int:
+        """Return the number of hidden lines, with those of functions that were never entered."""
+        ranges, names, known = set(found.own), found.names, set[str]()
+        while names := names - known:
             known |= names
-            for where, first, last in [row for name in names for row in self._idle[name]]:
-                behind |= {(where, n) for n in self._within(where, first, last)}
-                if (layout := self._layouts.get(where)) is not None:
-                    names |= layout.names(first + 1, last)
-        return behind
+            rows = {row for name in names for row in self._idle[name]}
+            ranges |= rows
+            names = set().union(*(self._calls.get(row, ()) for row in rows))
+        count, before = 0, ("", 0)
+        for file, first, last in sorted(ranges):  # one function may be inside another
+            begin = max(first, before[1] + 1) if file == before[0] else first
+            if last >= begin:
+                count += len(self._within(file, begin, last))
+                before = file, last
+        return count
 
 
 def _decision(

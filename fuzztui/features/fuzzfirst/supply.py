@@ -13,7 +13,7 @@ from collections.abc import Awaitable
 from pathlib import Path
 
 from fuzztui.features.fuzzfirst.build import MutantBackend, directory_name
-from fuzztui.features.fuzzfirst.fold import head
+from fuzztui.features.fuzzfirst.fold import LATE, head, tired
 from fuzztui.features.fuzzfirst.ranking import MEASURED, RANKED, RankedMutants, Ranking, needs_reach
 from fuzztui.features.fuzzfirst.reach import BuildReach
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
@@ -46,6 +46,9 @@ FAILED_IN_A_ROW = 25
 
 SAME_IN_A_ROW = 25
 """Mutants in a row that are equal to the original, after which the user is warned."""
+
+_ROUND = 4 * LATE
+"""Distance of the positions of a round's mutants from those that earlier rounds have left."""
 
 _DIGESTS = "digests.json"
 _BUILD = "build.json"
@@ -99,7 +102,8 @@ class MutantSupply:
         before = read_json(self._run_dir.mutants / _LISTING) or {}
         self.whole = before == {"key": self._key(), "whole": True}
         if not self.whole:
-            other = bool(before) and before.get("key") != self._key()
+            listed_by = str(before.get("key")).partition("/")[0]
+            other = bool(before) and listed_by != self._settings()
             await self._begin_ranking(seeds, other=other)
         self._jobs.append(asyncio.ensure_future(self._guarded(self._build_ahead())))
 
@@ -122,7 +126,25 @@ class MutantSupply:
 
     # ------------------------------------------------------------------ ranking
 
+    @property
+    def _round(self) -> int:
+        """The number of the ranking, from 0: roadblocks are measured again in each round."""
+        measured = self._campaign.table("mutants")["order"] == "roadblocks"
+        return int(self._context.state.plan.get("round", 0)) if measured else 0
+
+    @property
+    def base(self) -> float:
+        """The position of the first mutant of this round's ranking."""
+        return -_ROUND * self._round
+
+    def is_in_order(self, mutant: Mutant) -> bool:
+        """Whether no mutant that is still to be ranked can come before this one."""
+        return self.whole or mutant.place < self.base + LATE
+
     def _key(self) -> str:
+        return self._settings() + (f"/{self._round}" if self._round else "")
+
+    def _settings(self) -> str:
         mutants = self._campaign.table("mutants")
         parts = [self._campaign.seed, *(mutants[name] for name in _SHAPING)]
         parts += [mutants["shard"]] if mutants["shard"] else []
@@ -147,7 +169,7 @@ class MutantSupply:
             self._context.record(ranking.shard)
 
     async def _measure(self, seeds: list[Path]) -> BuildReach:
-        """Return what the corpus reaches, as of the first start: the order depends on it."""
+        """Return what the corpus reached when the ranking began: the order depends on it."""
         before = read_json(self._run_dir.mutants / MEASURED) or {}
         if before.get("key") == self._key():
             with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError):
@@ -173,15 +195,21 @@ class MutantSupply:
         listed again are skipped.
         """
         state = self._context.state
-        known = set() if other else set(state.mutants)
+        last = self.base + _ROUND - LATE  # what is behind was ranked in an earlier round
+        known = {m.id for m in state.mutants.values() if m.place < last and not other}
+        exhausted = tired(state.mutants.values())
         listed: set[str] = set()
         work = asyncio.ensure_future(ranking.run())
         try:
             while not work.done() or self._found:
                 await asyncio.wait({work}, timeout=LISTED_EVERY_S)
                 found, self._found = self._found, []
-                places = enumerate(found, len(listed))
-                news = [(place, mutant) for place, mutant in places if mutant.id not in known]
+                places = (
+                    self.base + place + LATE * ((m.file, m.roadblock) in exhausted)
+                    for place, m in enumerate(found, len(listed))
+                )
+                ranked = zip(places, found, strict=True)
+                news = [(place, mutant) for place, mutant in ranked if mutant.id not in known]
                 listed |= {mutant.id for mutant in found}
                 self._context.record(*_listing(news, self._backend.tree, self._reach))
             await work
@@ -277,7 +305,7 @@ class MutantSupply:
 
 
 def _listing(
-    mutants: list[tuple[int, SourceMutant]], tree: Path, reach: BuildReach
+    mutants: list[tuple[float, SourceMutant]], tree: Path, reach: BuildReach
 ) -> list[MutantsFound]:
     """Return events with mutants and their positions, one event per file."""
     by_file: dict[str, list[dict[str, object]]] = {}
@@ -290,8 +318,8 @@ def _listing(
                 "operator": mutant.operator,
                 "before": mutant.before,
                 "after": mutant.after,
-                "place": float(place),
-                **({"roadblock": mutant.roadblock, "opens": mutant.opens} if mutant.opens else {}),
+                "place": place,
+                **({"roadblock": mutant.roadblock, "hides": mutant.hides} if mutant.hides else {}),
             }
         )
     return [

@@ -34,7 +34,11 @@ def _phase(event: PhaseStarted) -> Described:
     text, why = "the target is being fuzzed", event.reason
     if event.stage == "mutants":
         text, why = "mutants are being fuzzed", event.reason or _plan(event.plan)
-    text += f": {why}" if why else ""
+    number = event.plan.get("round")
+    if event.stage == "mutants" and event.reason and isinstance(number, int | float):
+        text = f"{text}, round {finite(number):.0f} ({why})"
+    else:
+        text += f": {why}" if why else ""
     return Described("phase", text, "running")
 
 

@@ -93,7 +93,7 @@ class Turn:
     @property
     def _is_wanted(self) -> bool:
         """Whether the mutant has its turn even if the seeds reach less on it."""
-        return self._mutant.opens > 0 or self._mutant.steer == "promoted"
+        return self._mutant.hides > 0 or self._mutant.steer == "promoted"
 
     async def run(self) -> None:
         """Run the turn to its end.

@@ -24,7 +24,7 @@ from fuzztui.kernel.wire.events import Event, Record, Unknown
 
 MODULES = (campaign, commands, hosts, stats, saved, groups, verdicts, mutants)
 
-FOLD_VERSION = 26
+FOLD_VERSION = 27
 """Increase when the meaning of the fold changes: checkpoints of other versions are not used."""
 
 MAX_UNKNOWN_KINDS = 100

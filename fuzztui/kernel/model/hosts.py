@@ -32,7 +32,7 @@ from fuzztui.kernel.wire.events import (
     VerdictsChanged,
 )
 
-_SUMMED = frozenset({"abreast", "count", "first_trials", "listed", "mutants_trials"})
+_SUMMED = frozenset({"abreast", "count", "first_trials", "listed", "mutants_trials", "round_began"})
 """Numbers of a fuzz-first plan that are added over the hosts; of the others (times) the largest
 counts."""
 

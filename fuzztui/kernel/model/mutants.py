@@ -47,7 +47,7 @@ _values = attrgetter(*_names)
 _index = {name: i for i, name in enumerate(_names)}
 
 _KILLED: Final = "killed"
-_REGION: Final = ("line", "column", "end_line", "end_column", "roadblock", "opens")
+_REGION: Final = ("line", "column", "end_line", "end_column", "roadblock")
 NEARNESS: Final = ("ran", "infected", "reached")
 """How near an entry came to killing a mutant, the nearest first: the mutant ran on the entry and
 made no difference; the entry infected the mutant; the entry only reached it."""
@@ -172,6 +172,7 @@ def mutants_found(state: State, e: MutantsFound, touched: ChangesBuilder) -> Non
             "file": e.file,
             "path": e.path,
             **{name: _number(item, name) for name in _REGION},
+            "hides": _number(item, "hides" if "hides" in item else "opens"),  # of November 2026
             "function": _text(item, "function"),
             "operator": _text(item, "operator"),
             "before": _text(item, "before"),

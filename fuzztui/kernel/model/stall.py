@@ -57,6 +57,20 @@ def quiet_s(state: State, now: float) -> float:
     return max(0.0, now - max(last_news_t(state), began, state.stage_t, state.resumed_t))
 
 
+_STUCK: Final = "stuck: no new edge in "
+
+
+def stuck_text(limit: str) -> str:
+    """Return the reason with which an instance ends, so that mutants of the target get turns."""
+    return f"{_STUCK}{limit}"
+
+
+def stuck_reason(state: State) -> str:
+    """Return why instances of the target have ended for mutants; an empty string: none has."""
+    own = (i for i in state.instances.values() if not i.mutant and i.state == "finished")
+    return next((i.reason for i in own if i.reason.startswith(_STUCK)), "")
+
+
 def advice(state: State) -> str:
     """Return what is likely to help a campaign that finds nothing new: one sentence."""
     return next(_reasons(state, totals(state)), "add a seed of another kind, or stop")

@@ -181,9 +181,10 @@ class AflFuzz(Launcher):
             unable=unable,
         )
 
-    def has_finished(self, directory: Path, status: int | None) -> bool:
-        """Whether a limit of afl-fuzz was reached: ``-V``, ``-E``, ``AFL_EXIT_ON_TIME``, ..."""
-        return finished_by_itself(directory, status)
+    def limit_reached(self, directory: Path, status: int | None) -> str:
+        """Return whether it was a limit of afl-fuzz: ``-V``, ``-E``, ``AFL_EXIT_ON_TIME``, ..."""
+        own = "exited at a limit in the engine's own options"
+        return own if finished_by_itself(directory, status) else ""
 
     def refusal(self, directory: Path, status: int | None) -> str:
         """Return AFL's own reason if it can never start."""

@@ -93,6 +93,10 @@ class Campaign:
     """Whether the members of ``group`` may steer the run, too."""
     hosts: tuple[HostPlace, ...] = ()
     """Where the campaign runs; empty: all instances run on this machine, without a hub."""
+    stuck_trials: int = 0
+    """Trials without a new edge after which the target is stuck; 0: no limit."""
+    stuck_from: int = 0
+    """The trial from which these count, if it is later than that of the last new edge."""
     slot: str = ""
     """The mutant's turn (``m7``) for which this campaign was derived; empty: a whole campaign."""
 

@@ -44,6 +44,8 @@ def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: i
         "seed": campaign.seed,
         "budget_trials": budget_trials,
         "budget_s": 0,
+        "stuck_trials": campaign.stuck_trials,
+        "stuck_from": campaign.stuck_from,
         "engine": engine,
         "target": target,
     }

@@ -63,13 +63,13 @@ class Launcher:
         """Return the hello of an engine that does not say hello itself."""
         raise NotImplementedError
 
-    def has_finished(self, directory: Path, status: int | None) -> bool:
-        """Whether the engine ended because of a limit in its own options.
+    def limit_reached(self, directory: Path, status: int | None) -> str:
+        """Return because of which limit of its own the engine ended.
 
-        Not called if the supervisor ended the engine or the instance's budget is used up. False:
-        the end was an accident, and the engine is started again.
+        Not called if the supervisor ended the engine or the instance's budget is used up. An empty
+        string: the end was an accident, and the engine is started again.
         """
-        return False
+        return ""
 
     def refusal(self, directory: Path, status: int | None) -> str:
         """Return why the engine can never start; an empty string if it may start next time."""

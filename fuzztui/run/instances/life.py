@@ -427,8 +427,8 @@ class InstanceLife:
             return EndReason(
                 "finished", f"the instance's budget of {several(self._share, 'trial')} is used up"
             )
-        if self.launcher.has_finished(self.directory, status):
-            return EndReason("finished", "exited at a limit in the engine's own options")
+        if limit := self.launcher.limit_reached(self.directory, status):
+            return EndReason("finished", limit)
         return None
 
     def _to(self, state: str, reason: str = "") -> None:

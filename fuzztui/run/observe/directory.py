@@ -81,6 +81,10 @@ class DirectoryObserver:
         self._watcher = Watcher(wake)
         self._instances: dict[str, _Instance] = {}
 
+    def observes(self, name: str) -> bool:
+        """Whether an instance was added, and not removed."""
+        return name in self._instances
+
     def add(
         self, name: str, stats: StatsSource | None = None, *, mutant: Path | None = None
     ) -> list[Message]:

@@ -1,4 +1,7 @@
-"""How a campaign ends: on request, by a budget or stop condition, or with its last instance."""
+"""How a campaign ends: on request, by a budget or stop condition, or with its last instance.
+
+And how the target's phase ends, if mutants have turns when the target is stuck.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from fuzztui.engines.base.spec import LOAD_LIMIT_S
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.measured import may_still_start
 from fuzztui.kernel.model.selectors import last_news_t, totals
+from fuzztui.kernel.model.stall import stuck_text
 from fuzztui.kernel.model.state import State
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.instances.life import EndReason, InstanceLife
@@ -121,6 +125,29 @@ class CampaignLimits:
         if standing and running_s - self._edges_at >= standing:
             return EndReason("finished", f"no new edge for {_seconds(standing)} (stop.edges)")
         return None
+
+
+class StuckWatch:
+    """Whether the target covered no new edge for as long as the plan of its phase says."""
+
+    def __init__(self) -> None:
+        self._edges = -1
+        self._edges_at = 0.0
+        self._phase_t = -1.0
+
+    def reached(self, state: State, running_s: float) -> str:
+        """Return the reason with which the target's instances end; an empty string: none."""
+        plan, edges = state.plan, totals(state).stats.edges
+        trials = plan.get("stuck_trials", 0.0)
+        executed = sum(i.stats.execs for i in state.instances.values() if not i.mutant)
+        now = executed if trials else running_s
+        starts = executed <= plan.get("stuck_from", 0.0)  # afl-fuzz runs its queue again, for long
+        if edges > self._edges or state.stage_t != self._phase_t or starts:
+            self._edges, self._edges_at, self._phase_t = edges, now, state.stage_t
+        limit = trials or plan.get("stuck_s", 0.0)
+        if not 0 < limit <= now - self._edges_at:
+            return ""
+        return stuck_text(several(int(limit), "execution") if trials else _seconds(limit))
 
 
 def _seconds(seconds: float) -> str:

@@ -6,7 +6,11 @@ import signal
 from dataclasses import replace
 from pathlib import Path
 
+from fuzztui.engines.base.errors import STUCK
 from fuzztui.engines.kinds import UnknownKind, kind_named
+from fuzztui.kernel.base.files import read_json
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.stall import stuck_text
 from fuzztui.run.afl.launcher import AflFuzz
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
@@ -30,6 +34,14 @@ class InProcess(Launcher):
         if status != CANNOT_START:
             return ""
         return last_reason(directory) or f"cannot start: see {directory.name}/worker.log"
+
+    def limit_reached(self, directory: Path, status: int | None) -> str:
+        """Return that the target is stuck, if the exit status says so."""
+        spec = read_json(directory / "spec.json") or {}
+        match spec.get("stuck_trials"):
+            case int(trials) if status == STUCK:
+                return stuck_text(several(trials, "trial"))
+        return ""
 
     def prepare(self, campaign: Campaign, run_dir: RunDir, index: int) -> Launch:
         """Write ``spec.json`` (engines/README.md).

@@ -45,7 +45,8 @@ class ObservationLoop:
     def add(self, lives: Iterable[InstanceLife], *, mutant: bool = False) -> list[Message]:
         """Observe these instances from now on. Returns messages to record. Raises OSError."""
         notes: list[Message] = []
-        for life in lives:
+        # A second source of statistics would take the port of the first one.
+        for life in (life for life in lives if not self._observer.observes(life.name)):
             life.directory.mkdir(mode=0o700, exist_ok=True)
             source = self._stats_source(life.run_dir, life.name)
             directory = life.directory if mutant else None

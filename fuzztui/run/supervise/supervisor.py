@@ -312,6 +312,7 @@ class Supervisor:
         if not self.leaving:
             if end_reason := self._limits.reached(self.state, self._running()):
                 self.end(end_reason)
+            self._phases.end_if_stuck(self._running())
             for life in list(self.lives.values()):
                 life.watch_progress()
 

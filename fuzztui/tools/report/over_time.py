@@ -61,7 +61,7 @@ def counted(name: str, heads: Sequence[float], colour: int) -> ChartLine:
 
 def _marks(state: State) -> tuple[tuple[float, str], ...]:
     """When the target phase of a fuzz-first campaign began."""
-    if state.stage == "target" and state.stage_t > 0:
+    if state.stage == "target" and state.stage_t > 0 and "round" not in state.plan:
         return ((state.stage_t, "target phase"),)
     return ()
 

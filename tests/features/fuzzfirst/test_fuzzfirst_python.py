@@ -500,7 +500,7 @@ async def test_roadblocks_of_python(lab):
 
     async def roadblocks(*texts):
         found = Roadblocks(await ground.reach(lab.inputs(*texts)), layouts).find()
-        return {(r.file, r.line): (r.opens, r.met) for r in found}
+        return {(r.file, r.line): (r.hides, r.met) for r in found}
 
     short = await roadblocks("a")
     assert short["parcel/deep.py", 5] == short["parcel/deep.py", 7] == (1, True)

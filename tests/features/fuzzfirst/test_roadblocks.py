@@ -3,6 +3,7 @@
 import asyncio
 import json
 import shutil
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,7 @@ def found(source: str, functions=(), *, python: bool = False, more=None):
     )
     layout = SourceLayout(lines, python=python)
     rows = Roadblocks(reach, {"a": layout}).find()
-    return [(r.line, r.opens, r.met, sorted(r.leaving)) for r in rows]
+    return [(r.line, r.hides, r.met, sorted(r.leaving)) for r in rows]
 
 
 def test_the_branch_below_a_condition():
@@ -193,6 +194,51 @@ void f(int n) { @+
     assert found(source, functions) == [(9, 4, True, []), (10, 3, True, [])]
 
 
+def test_a_function_inside_another_counts_once():
+    source = """
+def f(n):  # 1
+    if n == 7:
+        outer(n)
+
+def outer(n):  # 5
+    def inner():
+        g()
+        return n
+    return inner()
+"""
+    lines = source.strip("\n").split("\n")
+    reach = BuildReach(
+        {"a": [("f", 1, 3), ("outer", 5, 9), ("outer.inner", 6, 8)]},
+        {"a": {1, 2}},
+        {"a": {2, 3, 6, 7, 8, 9}},
+        {"a": {2}},
+    )
+    layouts = {"a": SourceLayout([*lines, "inner()"], python=True)}
+    (one,) = Roadblocks(reach, layouts).find()
+    assert (one.line, one.hides) == (2, 5)
+
+
+def test_many_conditions_in_front_of_much_code_need_little_memory():
+    """If each kept its lines, these were 200,000: more than 15 MB."""
+    many, body = 200, 10
+    lines = ["int f(int n) {", *(f"    if (n == {i}) f{i}();" for i in range(many)), "}"]
+    functions = [("f", 1, len(lines))]
+    for i in range(many):
+        first = len(lines) + 1
+        lines += [f"void f{i}(void) {{", f"    f{i + 1}();", *["    use();"] * (body - 2)]
+        functions.append((f"f{i}", first, len(lines)))
+    every = set(range(1, len(lines) + 1))
+    decisions = set(range(2, many + 2))
+    reach = BuildReach({"a": functions}, {"a": {1, *decisions}}, {"a": every}, {"a": decisions})
+    layouts = {"a": SourceLayout(lines, python=False)}
+    tracemalloc.start()
+    found = Roadblocks(reach, layouts).find()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [(r.line, r.hides) for r in found] == [(i + 2, body * (many - i)) for i in range(many)]
+    assert peak < 3 << 20
+
+
 def test_python():
     source = '''
 class A:
@@ -221,7 +267,7 @@ class A:
         {"a": decisions},
     )
     layouts = {"a": SourceLayout(source.split("\n"), python=True)}
-    assert [(r.line, r.opens, r.met, [*r.leaving]) for r in Roadblocks(reach, layouts).find()] == [
+    assert [(r.line, r.hides, r.met, [*r.leaving]) for r in Roadblocks(reach, layouts).find()] == [
         (9, 3, False, [10]),  # x.h() with the line of h
         (4, 1, True, []),
     ]
@@ -258,7 +304,7 @@ def kinds(before: str, *afters: str, met: bool, python: bool = False) -> str:
         {"a": [("f", 1, 3)]}, {"a": executed}, {"a": {*executed, len(lines)}}, {"a": {1}}
     )
     (roadblock,) = Roadblocks(reach, layouts).find()
-    assert (roadblock.met, roadblock.opens) == (met, 1)
+    assert (roadblock.met, roadblock.hides) == (met, 1)
     (group,) = mutants_by_roadblock(mutants, [roadblock], layouts)
     sets = {"o": group.better, "c": group.others}
     return "".join(
@@ -354,4 +400,4 @@ def test_the_mutant_that_opens_each_guard_is_among_the_first_dozen(reached, tmp_
     first = [row["mutant"] for row in said if "mutant" in row]
     assert len(first) == 12
     assert [m["roadblock"] for m in first[:4]] == guards
-    assert [m["opens"] for m in first[:4]] == [9, 7, 4, 3]
+    assert [m["hides"] for m in first[:4]] == [9, 7, 4, 3]

@@ -376,19 +376,19 @@ def test_roadblocks_of_mutants():
     c = Campaign()
     c.tell(
         ev.MutantsFound("", "", "a.c", "/a.c", [
-            {"id": "a.c#0", "line": 3, "place": 0.0, "roadblock": 2, "opens": 7},
-            {"id": "a.c#1", "line": 2, "place": 1.0, "roadblock": 2, "opens": 7},
-            {"id": "a.c#2", "line": 9, "place": 2.0, "roadblock": 9, "opens": 30},
-            {"id": "a.c#3", "line": 9, "place": 3.0, "roadblock": "9", "opens": [30]},
+            {"id": "a.c#0", "line": 3, "place": 0.0, "roadblock": 2, "hides": 7},
+            {"id": "a.c#1", "line": 2, "place": 1.0, "roadblock": 2, "opens": 7},  # an old log
+            {"id": "a.c#2", "line": 9, "place": 2.0, "roadblock": 9, "hides": 30},
+            {"id": "a.c#3", "line": 9, "place": 3.0, "roadblock": "9", "hides": [30]},
         ]),
         ev.MutantProgress("a.c#0", "done"),
     )  # fmt: skip
-    assert [(c.row(n).roadblock, c.row(n).opens) for n in range(5)] == [
+    assert [(c.row(n).roadblock, c.row(n).hides) for n in range(5)] == [
         (2, 7), (2, 7), (9, 30), (-1, -1), (-1, -1),
     ]  # fmt: skip
     assert first_dict(c.state)["roadblocks"] == [
-        {"file": "a.c", "line": 9, "opens": 30, "turns": 0},
-        {"file": "a.c", "line": 2, "opens": 7, "turns": 1},
+        {"file": "a.c", "line": 9, "hides": 30, "turns": 0, "edges": 0},
+        {"file": "a.c", "line": 2, "hides": 7, "turns": 1, "edges": 0},
     ]
     kept = to_json(c.state)
     assert to_json(restored(json.loads(json.dumps(kept)))) == kept

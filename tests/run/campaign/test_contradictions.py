@@ -47,6 +47,7 @@ def sets(overrides):
 REFUSED = [
     ("zest", [MUTANTS, "mutants.order=random", "mutants.weights={edit=2.0}"], "mutants.weights"),
     ("zest", [MUTANTS, "mutants.use=parallel", "mutants.returns=true"], "mutants.returns"),
+    ("zest", [MUTANTS, "mutants.stuck_after=0.1"], "mutants.stuck_after"),
     *((kind, ["target.examples=ex"], "target.examples") for kind in ("zest", "mu2")),
     ("afl", ["target.source=."], "target.source"),
     ("afl", ["target.source=.", "oracle.run=['cat']", "oracle.message=x"], "target.source"),
@@ -65,6 +66,7 @@ TAKEN = [
     ("zest", [MUTANTS, "mutants.use=parallel"]),
     ("zest", [MUTANTS, "mutants.use=parallel", "mutants.returns=false"]),
     ("zest", [MUTANTS, "mutants.returns=true"]),
+    ("zest", [MUTANTS, "mutants.when=stuck", "mutants.stuck_after=0.2"]),
     ("afl", []),
     ("afl", ["target.source=.", "target.build=make"]),
     ("afl", ["target.build=make", "target.coverage=true"]),

@@ -82,8 +82,8 @@ class Launcher:
             instance_names(campaign)[index], "test", capabilities=["pause", "resume", "stop"]
         )
 
-    def has_finished(self, directory, status) -> bool:
-        return self.finishes and status == 0
+    def limit_reached(self, directory, status) -> str:
+        return "at its limit" if self.finishes and status == 0 else ""
 
     def refusal(self, directory, status) -> str:
         return ""

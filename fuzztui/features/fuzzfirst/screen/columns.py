@@ -79,7 +79,7 @@ def worklist_columns(context: WorklistColumnContext) -> Sequence[Column[Mutant]]
                spare=True),
         Column("build", "build", _build, lambda m: m.costs.get("build", 0.0), "right",
                needs=110, spare=True, descending=True),
-        Column("opens", "opens", _opens, lambda m: m.opens, "right", max=7, needs=105,
+        Column("hides", "hides", _hides, lambda m: m.hides, "right", max=7, needs=105,
                descending=True, spare=True, drop=True),
         _brought("entries", "+entries", "corpus", needs=100),
         _brought("edges", "+edges", "edge", needs=90),
@@ -100,8 +100,8 @@ def _slot(mutant: Mutant) -> Cell:
     return mutant.slot, "muted"
 
 
-def _opens(mutant: Mutant) -> Cell:
-    return (format.count(mutant.opens), "edge") if mutant.opens > 0 else ("", "")
+def _hides(mutant: Mutant) -> Cell:
+    return (format.count(mutant.hides), "edge") if mutant.hides > 0 else ("", "")
 
 
 def _build(mutant: Mutant) -> Cell:

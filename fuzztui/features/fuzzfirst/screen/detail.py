@@ -79,7 +79,7 @@ def worklist_mutant_lines(
     head = head_line(mutant, sign, sign.state, turn.pending)
     gap: list[Line] = [] if tight else [[]]
     lines = [head, *gap, *change_of_line(mutant, source, 1 if tight else AROUND), *gap]
-    lines += [pair("opens", text) for text in [roadblock_text(mutant)] if text]
+    lines += [pair("hides", text) for text in [roadblock_text(mutant)] if text]
     lines += _turn(mutant, turn, state)
     lines += _why(mutant, state)
     lines += _slot(mutant, state)

@@ -8,6 +8,7 @@ from fuzztui.features.fuzzfirst.screen.worklist import STAGES, FuzzfirstSummary,
 from fuzztui.features.fuzzfirst.screen.worklist_text import (
     allowed,
     eta_text,
+    phase_text,
     remaining_text,
     spent_text,
     transferred_text,
@@ -75,11 +76,9 @@ def folded_line(status: Status, first: FuzzfirstSummary, width: int) -> Line:
     fit.
     """
     here = first.stage == "mutants"
-    words = "mutants are fuzzed" if here else "the target is fuzzed"
-    if status.over:
-        words = words.replace(" are ", " were ").replace(" is ", " was ")
+    words = _activity(status, first)
     head = [
-        TextSpan(f" phase {1 if here else 2} of 2: ", "bold"),
+        TextSpan(f" {phase_text(first)}: ", "bold"),
         TextSpan(f"{words} ", "bold running" if here and not status.over else "bold"),
         *phase_bar(status, first, max(MIN_BAR // 2, min(BAR, width // 6))),
     ]
@@ -104,11 +103,11 @@ def phase_line(status: Status, first: FuzzfirstSummary, width: int) -> Line:
     # In the target phase the mutants' real budget counts, not the plan.
     budget = allowed(first.view.of if here else first.view.used, trials=first.view.trials)
     spent = spent_text(first.view.used, first.view.of, trials=first.view.trials)
-    what, verb = ("mutants", ("are", "were")) if here else ("the target", ("is", "was"))
-    words = f"{what} {verb[status.over]} fuzzed"
+    words = _activity(status, first)
+    if here and first.why and not status.over:
+        words = f"mutants, {first.why}"
     left = [
-        TextSpan(" phase ", "muted"),
-        TextSpan(f"{1 if here else 2} of 2  ", "bold"),
+        TextSpan(f" {phase_text(first)}  ", "bold"),
         TextSpan(f"{words}  ", "bold running" if here and not status.over else "bold"),
     ]
     right = [TextSpan(f"  {spent if here else budget} for mutants", "")]
@@ -124,9 +123,23 @@ def phase_line(status: Status, first: FuzzfirstSummary, width: int) -> Line:
     return [*left, *phase_bar(status, first, room), *right]
 
 
+def _activity(status: Status, first: FuzzfirstSummary) -> str:
+    """Return what is fuzzed now, or was at the end."""
+    if first.stage == "mutants":
+        return f"mutants {'were' if status.over else 'are'} fuzzed"
+    return f"the target {'was' if status.over else 'is'} fuzzed"
+
+
 def phase_bar(status: Status, first: FuzzfirstSummary, width: int) -> list[TextSpan]:
-    """Return a bar of mutants | target; the boundary is where the mutants' budget ends."""
+    """Return a bar of mutants | target; the boundary is where the mutants' budget ends.
+
+    In rounds: a bar of the whole budget, in the colour of what is fuzzed now.
+    """
     over = first.stage != "mutants"
+    if first.round >= 0:
+        used = status.stats.execs if status.budget_trials else status.running_s
+        full, rest = gauge(used / max(1.0, status.budget_trials or status.budget_s), width)
+        return [TextSpan(full, "primary" if over else "killed"), TextSpan(rest, "gauge")]
     of = first.view.used if over else first.view.of
     whole = status.budget_trials if first.view.trials else status.budget_s
     share = min(0.95, max(0.05, of / whole)) if whole > 0 and first.view.of > 0 else 0.5

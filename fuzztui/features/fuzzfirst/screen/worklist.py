@@ -12,11 +12,11 @@ from fuzztui.features.fuzzfirst.fold import (
     brought,
     fuzzed_for,
     most_of,
-    mutants_can_run,
     outlook,
     queue,
     share_of,
     trials_of,
+    turns_follow,
 )
 from fuzztui.kernel.model.progress import AT_WORK, NO_TURN, phase, shown_progress
 from fuzztui.kernel.model.state import Changes, Mutant, State
@@ -78,6 +78,15 @@ class FuzzfirstSummary:
     """What mutants have transferred to the target."""
     can_run: bool = True
     """Whether waiting mutants can still have a turn."""
+    round: int = -1
+    """The number of phases of mutants so far, if the target comes first; else -1."""
+    why: str = ""
+    """Why the phase began."""
+
+    @property
+    def between(self) -> bool:
+        """Whether the target is fuzzed now, and mutants have turns again."""
+        return self.can_run and self.stage == "target"
 
     @property
     def share(self) -> float:
@@ -135,7 +144,9 @@ class Worklist:
             self._phases,
             tuple(self._use(m, view, now) for m in self._working),
             self._brought,
-            mutants_can_run(state, now),
+            turns_follow(state, now),
+            int(state.plan.get("round", -1)),
+            state.stage_reason,
         )
 
     def _use(self, mutant: Mutant, view: Outlook, now: float) -> tuple[Mutant, float, float]:

@@ -25,8 +25,8 @@ SMALL_S = 10
 STEP_S = 5
 """Step in seconds by which waiting times from one minute on are shown."""
 
-BUDGET_ENDS = "▔ budget ends"
-"""Shown at the first mutant that will not get a turn."""
+BUDGET_ENDS, ROUND_ENDS = "▔ budget ends", "▔ round ends"
+"""Shown at the first mutant that will not get a turn, or none in this round."""
 
 
 def allowed(of: float, *, trials: bool) -> str:
@@ -59,10 +59,15 @@ def _colon(seconds: float) -> str:
     return text.removeprefix("0:") if seconds < 3600 else text
 
 
-def turn_text(wait: float | None, number: int, left: int, *, trials: bool) -> str:
+def turn_text(wait: float | None, number: int, first: FuzzfirstSummary) -> str:
     """Return when a waiting mutant gets its turn; an empty string if it gets none."""
+    if first.between:
+        return "when stuck"
+    left = first.view.left if first.can_run else -1  # no mutant gets a turn any more
+    trials = first.view.trials
     if wait is None:
-        return BUDGET_ENDS if number == left + 1 else ""
+        ends = BUDGET_ENDS if first.round < 0 else ROUND_ENDS
+        return ends if number == left + 1 else ""
     if trials:
         return f"in {format.count(round(wait))}" if wait >= 1 else "next"
     return f"in {_coarse(wait)}" if wait >= 1 else "next"
@@ -85,10 +90,10 @@ def transferred_text(brought: Mapping[str, int]) -> str:
 
 def roadblock_text(mutant: Mutant) -> str:
     """Return how much a mutant's roadblock hides; an empty string if it changes none."""
-    if mutant.opens <= 0:
+    if mutant.hides <= 0:
         return ""
     at = f" (line {mutant.roadblock})" if mutant.roadblock != mutant.line else ""
-    hidden = several(mutant.opens, "line was", "lines were")
+    hidden = several(mutant.hides, "line was", "lines were")
     return f"a roadblock{at}: when it was ranked, {hidden} never executed behind it"
 
 
@@ -110,11 +115,21 @@ def verdict(mutant: Mutant) -> tuple[str, str]:
     return (f"{SIGNS[word].glyph} {word}", word) if word else ("", "")
 
 
+def phase_text(first: FuzzfirstSummary) -> str:
+    """Return which phase it is."""
+    here = first.stage == "mutants"
+    if first.round < 0:
+        return f"phase {1 if here else 2} of 2"
+    return f"round {first.round}" if here else f"after round {first.round}"
+
+
 def eta_text(first: FuzzfirstSummary) -> str:
-    """Return when the target phase begins; an empty string if unknown."""
+    """Return when the other phase begins; an empty string if unknown."""
     view = first.view
     if not first.can_run:
         return ""
+    if first.between:
+        return "mutants when stuck"
     if view.eta_s >= 0:
         return f"target in {format.span(view.eta_s)}"
     if view.trials:
@@ -129,6 +144,9 @@ def remaining_text(first: FuzzfirstSummary) -> str:
         return f"{several(view.waiting, 'mutant')} got no turn" if view.waiting else ""
     if not view.waiting:
         return "no mutant is waiting"
+    if first.between:
+        return f"{several(view.waiting, 'mutant')} for the next rounds"
+    what = "budget" if first.round < 0 else "round"
     if view.left >= view.waiting:
-        return f"the budget allows all {view.waiting:,} waiting mutants"
-    return f"the budget allows {view.left:,} of {view.waiting:,} waiting mutants"
+        return f"the {what} allows all {view.waiting:,} waiting mutants"
+    return f"the {what} allows {view.left:,} of {view.waiting:,} waiting mutants"

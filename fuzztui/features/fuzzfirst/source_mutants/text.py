@@ -28,7 +28,7 @@ class SourceMutant:
     """A mutant that replaces the line ``before`` of ``file`` by ``after``, both without line end.
 
     ``id``: ``FILE#HASH`` of the two lines, so it stays the same when other lines change. ``line``
-    counts from 1. ``operator``: universalmutator's rule. ``opens``: the number of lines that the
+    counts from 1. ``operator``: universalmutator's rule. ``hides``: the number of lines that the
     roadblock in line ``roadblock`` hides, if the mutant changes one; else 0.
     """
 
@@ -39,7 +39,7 @@ class SourceMutant:
     before: str
     after: str
     roadblock: int = 0
-    opens: int = 0
+    hides: int = 0
 
 
 def edit(before: str, after: str) -> str:

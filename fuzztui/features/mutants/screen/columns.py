@@ -129,7 +129,7 @@ LEGEND = Legend({
         "number": "Position among the mutants that wait for their turn",
         "stage": "Progress: waits, is built, fuzzed, done, failed to build, duplicate, rejected",
         "turn": "When its turn starts, how far it is, or how long it took",
-        "opens": "Lines that no input executed behind the condition that it changes, when ranked",
+        "hides": "Lines that no input executed behind the condition that it changes, when ranked",
         "slot": "The instance of its turn",
         "build": "Seconds that building it took",
         "entries": "New entries that its inputs brought the target",

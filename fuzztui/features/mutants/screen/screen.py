@@ -258,9 +258,8 @@ class MutantsScreen(MutantControls):
             return
         view = first.view
         waits, now = turns.waits(view, self.host.status.now), {}
-        left = view.left if first.can_run else -1  # no mutant gets a turn any more
         for id, number in turns.numbers.items():
-            words = turn_text(waits.get(id), number, left, trials=view.trials)
+            words = turn_text(waits.get(id), number, first)
             now[id] = f"{number}{'' if first.can_run else '-'} {words}"  # draws the status, too
         for mutant, used, of in first.working:
             now[mutant.id] = used_text(used, of, trials=view.trials)
@@ -305,7 +304,8 @@ class MutantsScreen(MutantControls):
 
     def within(self, mutant: Mutant) -> bool:
         """Return whether the mutant has had its turn, or will get one."""
-        return self._first is None or self.number(mutant) <= self._first.view.left
+        first = self._first
+        return first is None or first.between or self.number(mutant) <= first.view.left
 
     def turn(self, mutant: Mutant) -> str:
         """Return when the turn starts, how far it is, or how long it took."""

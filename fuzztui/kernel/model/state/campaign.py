@@ -118,6 +118,8 @@ class State:
     """The phase of a fuzz-first campaign: mutants or target; empty: not fuzz-first."""
     stage_t: float = -1.0
     """Campaign time at which the phase began; -1: none yet."""
+    stage_reason: str = ""
+    """Why the phase began; an empty string: as planned."""
     plan: dict[str, float] = field(default_factory=dict)
     """The budget plan (:class:`~fuzztui.kernel.wire.events.PhaseStarted`)."""
     mutation: dict[str, MutationStats] = field(default_factory=dict)

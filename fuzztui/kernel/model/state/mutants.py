@@ -69,7 +69,7 @@ class Mutant:
     """The column after the expression on ``end_line``."""
     roadblock: int = -1
     """The line of the condition that it changes and that all inputs passed in the same way."""
-    opens: int = -1
+    hides: int = -1
     """The number of lines of the target behind its roadblock, never executed; -1: it has none."""
 
     @property

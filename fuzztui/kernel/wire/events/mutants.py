@@ -21,7 +21,8 @@ class MutantsFound(Event, kind="mutants_found", by_engines=True):
     level code, defaults); such mutants run in a child process that re-imports the target.
     Every instance reports the same mutants. In a fuzz-first campaign ``instance`` is empty, and
     each mutant has its ``"place"`` in the worklist; one that changes a roadblock has this
-    condition's line, ``"roadblock"``, and how many lines it ``"opens"``.
+    condition's line, ``"roadblock"``, and how many lines it ``"hides"``
+    (earlier: ``"opens"``).
     """
 
     instance: str
@@ -135,11 +136,16 @@ class MutationStats(Event, kind="mutation_stats", by_engines=True):
 
 @dataclass(frozen=True, slots=True)
 class PhaseStarted(Event, kind="stage_started"):
-    """A phase of a fuzz-first campaign started. ``stage``: mutants, then target.
+    """A phase of a fuzz-first campaign started. ``stage``: mutants, then target; or, if mutants
+    have turns when the target is stuck, target, then both by turns.
 
     ``plan``: the mutants' part of the budget: ``mutants_s`` or ``mutants_trials`` for all mutants,
     ``each_s`` or ``each_trials`` for one, and ``count``, the mutants for which it suffices.
     ``made``: the number of mutants; ``blank`` more were left out: only white space differs.
+    ``round``: the number of phases of mutants so far, if the target comes first; then the parts are
+    those until the end of this round, which began when ``round_began`` was used; the target is
+    stuck after ``stuck_s`` or ``stuck_trials`` without a new edge (0: no round follows), counted
+    from ``stuck_from`` trials. ``reason``: why the phase started.
     """
 
     stage: str

@@ -114,7 +114,8 @@ def available(state: State, *, found: bool) -> list[Callable[[Look], ChartConten
     ``found``: whether there are findings; without any, the chart of growth is in the place of the
     chart of findings.
     """
-    mutants_first = state.stage == "mutants"  # no instance reports what the target covers
+    # Then no instance reports what the target covers.
+    mutants_first = state.stage == "mutants" and "round" not in state.plan
     kills = mutants_first or (bool(state.mutants) and not state.stage)
     return [
         *([KILLED] if kills else []),
@@ -208,7 +209,7 @@ class ChartGrid(Grid, can_focus=True):
             window_s=window_s,
             still=status.over,
             marks=marks(state, heads),
-            divide=state.stage_t if state.stage == "target" else -1.0,
+            divide=state.stage_t if state.stage == "target" and "round" not in state.plan else -1.0,
             note=page + window,
             empty=f"the campaign has {status.state}: no statistics" if status.over else WAITING,
         )
