@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
 from typing import Any, Final
 
 from fuzztui.engines.directory import journal as j
@@ -57,8 +56,6 @@ OTHER: Final = "other"
 """The name of all other trials in reports: seeds, imported inputs, mutators of other engines."""
 _FIRST_REPORT: Final = 500
 """Trials until the trials by operation are reported; then whenever they have grown by a tenth."""
-_NEAR_AT_ONCE: Final = 8
-"""Most near misses that are taken each time when trials are counted."""
 _SHOWN: Final = 80
 """Characters of an operand in an event."""
 
@@ -241,7 +238,7 @@ class Comparisons:
             if self._own:
                 self._report(entries={str(entry.id): list(self._proposed)})
         self._known = len(entries)
-        self._take_near_misses()
+        self._take_near_miss()
         self._share.add(True, self._own, own)
         self._share.add(False, max(0, trials - self._trials - self._own), other)
         self._all_own += self._own
@@ -258,13 +255,14 @@ class Comparisons:
             done[OTHER] = max(0, trials - sum(done.values()))
             self._report(trials={name: n for name, n in done.items() if n})
 
-    def _take_near_misses(self) -> None:
-        """Study inputs of mutants that the program rejects: a comparison may be all that they fail.
+    def _take_near_miss(self) -> None:
+        """Study an input of a mutant that covers nothing new here: it may fail one comparison only.
 
         A mutant without the check of a checksum accepts inputs whose checksum is wrong; here the
         right one takes its place. (T-Fuzz, Peng et al. 2018, section V, solves the path instead.)
         """
-        for near in islice(iter(self._near_misses.propose, None), _NEAR_AT_ONCE):
+        # One at a time: it is noted as taken, and a worker that ends before its run loses it.
+        if not self._new and (near := self._near_misses.propose()) is not None:
             if near.begun is not None:
                 near.begun()
             self._new.append(CorpusEntry(NO_ENTRY, "", near.data, 0))

@@ -34,7 +34,7 @@ from fuzztui.engines.execute.forks import ProcessEnd, has_ended, how_it_ended
 from fuzztui.engines.execute.isolation import Isolation, read_index
 from fuzztui.engines.execute.limits import lowered_by, lowered_signature, lowered_text
 from fuzztui.engines.findings.findings import Description, Findings
-from fuzztui.engines.inputs.candidate import Candidate
+from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.process.hangs import POLL_S, HangDetector
 from fuzztui.kernel.wire.events import InstanceHello
@@ -335,9 +335,10 @@ class WorkerMonitor:
                 file, when, consequence = _NO_TRIAL[label]
                 with contextlib.suppress(OSError):
                     Unsafe(self._spec.dir, file).add(counters[j.SRC])
+                source = counters[j.SRC]
+                entry = "a near miss" if source == NO_ENTRY else f"queue entry {source}"
                 self._log.message(
-                    "warning",
-                    f"queue entry {counters[j.SRC]}: the worker {how} when {when}; {consequence}",
+                    "warning", f"{entry}: the worker {how} when {when}; {consequence}"
                 )
                 if (
                     label == j.LINES

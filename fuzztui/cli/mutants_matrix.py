@@ -136,6 +136,8 @@ def _complete(run: Path, budget_s: float) -> None:
             asyncio.run(whole.run(progress.show_text, shown, until))
     except SupervisorError as e:
         raise CliError(str(e)) from None
+    except OSError as e:
+        raise CliError(f"{e.filename or run}: {e.strerror or e}") from None
     for mutant, why in list(whole.failed.items())[:_KILLERS]:
         say(f"{brief(mutant)}: cannot be run again: {brief(why)}")
     if len(whole.failed) > _KILLERS:

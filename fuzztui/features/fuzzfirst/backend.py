@@ -22,7 +22,6 @@ from fuzztui.features.fuzzfirst.build_environment import BuildEnvironment
 from fuzztui.features.fuzzfirst.build_tree import BuildTreeError, mutated
 from fuzztui.features.fuzzfirst.failed_builds import made
 from fuzztui.features.fuzzfirst.program_output import Outputs
-from fuzztui.features.fuzzfirst.prune import Input
 from fuzztui.features.fuzzfirst.python_backend import PythonBackend
 from fuzztui.features.fuzzfirst.reach import BuildReach, reach_by_gcov
 from fuzztui.features.fuzzfirst.repair import NearMissRepair
@@ -64,20 +63,14 @@ class AflBackend(MutantBackend):
         """Prepare the original: see :meth:`Baseline.prepare`."""
         async with self._lock:
             await self.baseline.prepare(progress)
-            progress("building the original for CmpLog")
-            self._repair = made = NearMissRepair(
-                self._campaign, self._run_dir, self.baseline.origin, self.baseline.product.name
-            )
-            try:
-                why = await made.prepare(self.baseline.limit)
-            except OSError as e:
-                why = str(e.strerror or e)
-            if why:
-                progress(f"near misses are not repaired: {why}")
 
-    async def repaired(self, near: Sequence[Input], into: Path) -> list[Input]:
+    @property
+    def repair(self) -> NearMissRepair:
         """As :class:`MutantBackend`: afl-fuzz does not study inputs that are no entries."""
-        return await self._repair.repaired(near, into) if self._repair else []
+        if self._repair is None:
+            of = (self._campaign, self._run_dir, self.baseline.origin, self.baseline.product.name)
+            self._repair = NearMissRepair(*of, limit=self.baseline.limit)
+        return self._repair
 
     async def _build(self, mutant: SourceMutant, into: Path) -> str:
         baseline, digest = self.baseline, ""

@@ -21,6 +21,7 @@ from fuzztui.features.fuzzfirst.build_tree import BuildTree, BuildTreeError
 from fuzztui.features.fuzzfirst.compile_check import NO_SOURCE, record_calls
 from fuzztui.features.fuzzfirst.failed_builds import made, record_failure
 from fuzztui.features.fuzzfirst.program_files import companions, digest_of, settle, shared_objects
+from fuzztui.features.fuzzfirst.repair import CMPLOG
 from fuzztui.features.fuzzfirst.threads import in_thread
 from fuzztui.features.fuzzfirst.wrappers import Tools, find_tools
 from fuzztui.kernel.base.atomic import replace_text
@@ -98,7 +99,8 @@ CHECKS = "checks"
 _PLAIN, _AFL = "plain", "base"
 """Directories of the build trees without AFL++'s passes, and with them."""
 
-_LEFT = ("state.json", "failed", CHECKS, "fast-plain", "fast-base", "plain-whole", "afl-whole")
+_EARLIER = ("fast-plain", "fast-base", "plain-whole", "afl-whole")
+_LEFT = ("state.json", "failed", CHECKS, CMPLOG, *_EARLIER)
 """Names in the work directory that are removed before the original is built; the last four are
 those of earlier versions."""
 

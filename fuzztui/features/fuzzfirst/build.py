@@ -8,7 +8,7 @@ import hashlib
 import shutil
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -44,6 +44,15 @@ class Comparison(Protocol):
 
     async def differing(self, command: Sequence[str], inputs: Sequence[Input]) -> dict[str, str]:
         """Return digests of inputs on which the mutant's output differs, each with "output"."""
+
+
+class Repair(Protocol):
+    """Makes inputs of near misses."""
+
+    async def __call__(
+        self, near: Iterable[Input], take: Callable[[Input, list[Input]], Awaitable[None]]
+    ) -> None:
+        """Call ``take`` with each near miss and the inputs made of it. Raises SupervisorError."""
 
 
 class MutantBackend(ABC):
@@ -119,11 +128,10 @@ class MutantBackend(ABC):
     async def reach(self, seeds: Sequence[Path]) -> BuildReach:
         """Find all functions, and the lines that these seeds execute. Raises SupervisorError."""
 
-    async def repaired(self, near: Sequence[Input], into: Path) -> list[Input]:
-        """Return inputs made of near misses, as files in the directory ``into``; by default none:
-        the target's engine repairs them itself. Raises :class:`SupervisorError`.
-        """
-        return []
+    @property
+    def repair(self) -> Repair | None:
+        """What repairs near misses; None: the target's engine does that itself."""
+        return None
 
     @abstractmethod
     def outputs(self) -> Comparison:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +33,7 @@ from fuzztui.kernel.model.progress import AT_WORK
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
 from fuzztui.run.campaign import Campaign
-from fuzztui.run.campaign.rundir import RunDir
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.observe.afl_names import ADDED
 
 MAX_LOST = 3
@@ -90,7 +89,7 @@ class Corpora:
         self.matrix = KillMatrix(run_dir.mutants / "kills.jsonl")
         strict = campaign.table("mutants")["oracle"] == "output"
         self._outputs = backend.outputs() if strict else None
-        self._comparing = asyncio.Lock()
+        self._comparing, self._repairing = asyncio.Lock(), asyncio.Lock()
         self._from_target = False
         """Whether the target comes first: then what it found is among the seeds of turns."""
         self._seeds: list[Input] = []
@@ -167,14 +166,15 @@ class Corpora:
         queue = await asyncio.to_thread(self._queue_of, slot)
         failing = await asyncio.to_thread(self._failing_of, slot)
         edges, trouble = 0, ""
-        repaired = self._run_dir.in_slot(slot).turn / "repaired"
         try:
-            near: list[Input] = []
-            edges = await self._transfer.take([*queue, *failing], near)
-            edges += await self._transfer.take(await self._backend.repaired(near, repaired))
+            edges = await self._transfer.take([*queue, *failing])
         except Unrunnable as e:
             trouble = f"not all inputs that it found could be run on the target: {e}"
-        await asyncio.to_thread(shutil.rmtree, repaired, ignore_errors=True)
+        else:
+            try:
+                edges += await self._repair()
+            except SupervisorError as e:  # the near misses wait for the next turn
+                trouble = str(e)
         on_target = self._transfer.verdicts
         on_mutant: dict[str, str] = {}
         kills: dict[str, str] = {}
@@ -196,6 +196,20 @@ class Corpora:
         by_slot = await asyncio.to_thread(transferred_by_turn, self._run_dir.out)
         brought = by_slot[slot] | {"kills": len(self.matrix.killers(mutant))}
         return TurnResult(brought, edges, trouble, by_slot)
+
+    async def _repair(self) -> int:
+        """Run on the target what is made of near misses, each once; return the new edges."""
+        edges = 0
+
+        async def take(one: Input, made: list[Input]) -> None:
+            nonlocal edges
+            edges += await self._transfer.take(made)
+            self._transfer.note_repaired(one)
+
+        if (repair := self._backend.repair) is not None:
+            async with self._repairing:
+                await repair(await asyncio.to_thread(self._transfer.near_misses), take)
+        return edges
 
     async def _telling(self, command: Sequence[str], queue: list[Input]) -> dict[str, str]:
         """Return the inputs of ``queue`` that kill the mutant by another output, by origin.

@@ -18,6 +18,8 @@ from fuzztui.run.campaign.rundir import SupervisorError
 from fuzztui.run.observe.afl_names import parse_name
 
 SEED = "seed:"
+REPAIR = "repair"
+"""How near misses are changed (:attr:`Input.changed`)."""
 
 _SEED_NAME = re.compile(r"([A-Za-z0-9._-]+)\+(?:(crashes|hangs)\+)?([0-9]{6,10})")
 _UNFIT = re.compile(r"[^A-Za-z0-9._+-]")
@@ -215,6 +217,8 @@ def _origin(instance: str, part: str, file: str) -> tuple[str, int]:
         return _of_seed(name.op[5:]), -1
     if name.id < 0:
         return f"{SEED}{file}", -1
+    if name.op.startswith(f"{REPAIR}+"):  # not the content of its parent
+        return f"{instance}/{name.id}", -1
     made_of = name.src[0] if name.src else -1
     if part != "queue":
         return f"{instance}/{part}/{name.id}", made_of

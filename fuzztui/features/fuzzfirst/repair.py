@@ -12,9 +12,11 @@ import asyncio
 import ctypes
 import itertools
 import random
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -23,7 +25,7 @@ import numpy as np
 
 from fuzztui.engines.inputs.operands import Operands, edits_of_bytes
 from fuzztui.features.fuzzfirst.build_tree import BuildTree
-from fuzztui.features.fuzzfirst.prune import Input, write_whole
+from fuzztui.features.fuzzfirst.prune import REPAIR, Input, write_whole
 from fuzztui.features.fuzzfirst.showmap import read_input
 from fuzztui.features.fuzzfirst.threads import in_thread
 from fuzztui.run.afl.build import build_environment
@@ -36,8 +38,14 @@ from fuzztui.run.triage.sandbox import open_sandbox
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+CMPLOG: Final = "cmplog"
+"""The directory of the build tree."""
+
 CHILDREN: Final = 100
 """Most inputs that are made of one near miss."""
+
+LARGEST: Final = 1 << 16
+"""Bytes above which a near miss is not repaired: each operand is searched for in all of it."""
 
 _MAP_BYTES: Final = 65536 * (8 + 32 * 80)
 """At least the size of the CmpLog map in all versions of AFL++ until now: 65,536 comparisons with
@@ -47,84 +55,111 @@ _SECOND: Final = (1, 4)
 harm: they are tried if the input has one of their values."""
 _FEW: Final = 256
 """Values below this are found soon without help."""
-_MOST_PAIRS: Final = 4096
+_MOST_PAIRS: Final = 1024
 
 
 class NearMissRepair:
-    """Makes inputs of near misses. Call :meth:`prepare` first.
+    """Repairs near misses of the program ``name`` (its path in a build tree), one at a time.
 
-    ``origin``: the private copy of the source. ``name``: the program's path in a build tree.
+    ``origin``: the private copy of the source. The program is built at the first near miss, within
+    ``limit`` seconds.
     """
 
-    def __init__(self, campaign: Campaign, run_dir: RunDir, origin: BuildTree, name: Path) -> None:
-        self._campaign, self._run_dir = campaign, run_dir
-        self._tree = BuildTree(run_dir.mutants.absolute() / "work" / "cmplog", origin.source)
+    def __init__(
+        self, campaign: Campaign, run_dir: RunDir, origin: BuildTree, name: Path, *, limit: float
+    ) -> None:
+        self._limit = limit
+        work = run_dir.mutants.absolute() / "work"
+        self._campaign, self._into = campaign, work / "repaired"
+        self._tree = BuildTree(work / CMPLOG, origin.source)
         self._file = self._tree.home / name
         self._mark = ProcessMark(run_dir.path, "near-misses")
         self._program: TargetProgram | None = None
+        self._failure = ""
 
-    async def prepare(self, limit: float) -> str:
-        """Build the program, unless an earlier start has. Returns why that failed; "": it is there.
+    async def __call__(
+        self, near: Iterable[Input], take: Callable[[Input, list[Input]], Awaitable[None]]
+    ) -> None:
+        """Call ``take`` with each near miss and the inputs made of it, which are removed then.
 
-        ``limit``: seconds. Raises OSError, :class:`SupervisorError`.
+        Raises :class:`SupervisorError`; only once if the program cannot be built.
         """
+        waiting = [] if self._failure else [*near]
+        if not waiting:
+            return
+        try:
+            if self._program is None:
+                self._program = await self._built()
+            with _cmplog_map() as (number, words):
+                for one in waiting:
+                    await take(one, await self._repaired(self._program, one, number, words))
+                    await in_thread(partial(shutil.rmtree, self._into, ignore_errors=True))
+        except OSError as e:
+            raise SupervisorError(f"CmpLog: {e.strerror or e}") from None
+        finally:
+            await in_thread(partial(shutil.rmtree, self._into, ignore_errors=True))
+
+    async def _built(self) -> TargetProgram:
         if not (self._tree.usable() and self._file.exists()):
             await in_thread(self._tree.make)
+            self._tree.begin()  # an interrupted build is made again
             env = build_environment(self._campaign)
             env |= {"AFL_LLVM_CMPLOG": "1", "SOURCE": str(self._tree.source)}
             command = ["sh", "-eu", "-c", self._campaign.target["build"]]
             outcome = await execute(
-                command, self._mark, cwd=self._tree.build, limit=limit, env=env, stdout=True
+                command, self._mark, cwd=self._tree.build, limit=self._limit, env=env, stdout=True
             )
             if outcome.status != 0 or not self._file.exists():
-                return f"target.build with AFL_LLVM_CMPLOG=1 ends with status {outcome.status}"
+                self._failure = f"target.build with AFL_LLVM_CMPLOG=1: status {outcome.status}"
+                raise SupervisorError(f"near misses are not repaired: {self._failure}")
             self._tree.end()
         command = [str(self._file), *self._campaign.target["command"][1:]]
         target = {**self._campaign.target, "command": command}
-        self._program = TargetProgram.of(replace(self._campaign, target=target))
-        return ""
+        return TargetProgram.of(replace(self._campaign, target=target))
 
-    async def repaired(self, near: Sequence[Input], into: Path) -> list[Input]:
-        """Return the inputs made of near misses, as files in ``into``. Raises SupervisorError."""
-        made: dict[str, Input] = {}
-        if self._program is None:
+    async def _repaired(
+        self, program: TargetProgram, one: Input, number: int, words: NDArray[np.uint64]
+    ) -> list[Input]:
+        """Return the inputs made of a near miss. ``number``, ``words``: of an empty CmpLog map."""
+        data = await asyncio.to_thread(read_input, one.path)
+        if data is None or len(data) > LARGEST:
             return []
-        for one in near:
-            if (data := await asyncio.to_thread(read_input, one.path)) is None:
-                continue
-            pairs = await self._operands(self._program, data)
-            edits = edits_of_bytes(data, pairs, random.Random(one.digest), text=False)
-            for edit in itertools.islice(edits, CHILDREN):
-                digest = sha256(edit.data).hexdigest()
-                if digest not in made:
-                    path = into / digest
-                    await asyncio.to_thread(write_whole, path, edit.data)
-                    made[digest] = Input(path, one.origin, digest, one.parent, "repair")
-        return list(made.values())
+        # AFL++'s name for the variable that says that a fuzzer runs the program.
+        env = {"__AFL_CMPLOG_SHM_ID": str(number), "___AFL_EINS_ZWEI_POLIZEI___": "1"}
+        memory = program.memory and program.memory + _MAP_BYTES
+        subject = replace(program, env={**program.env, **env}, memory=memory)
+        with open_sandbox(subject, data, self._mark) as place:
+            await place.run(program.hang_limit)
+        # In threads that are waited for: the map must not be detached while it is read.
+        pairs = await in_thread(partial(_pairs, words))
+        return await in_thread(partial(self._made, one, data, pairs))
 
-    async def _operands(self, program: TargetProgram, data: bytes) -> list[Operands]:
-        """Return the operands of the comparisons that the program makes with an input."""
-        try:
-            with _cmplog_map() as (number, words):
-                # AFL++'s name for the variable that says that a fuzzer runs the program.
-                env = {"__AFL_CMPLOG_SHM_ID": str(number), "___AFL_EINS_ZWEI_POLIZEI___": "1"}
-                subject = replace(program, env={**program.env, **env}, memory=0)
-                with open_sandbox(subject, data, self._mark) as place:
-                    await place.run(program.hang_limit)
-                return await asyncio.to_thread(_pairs, words)
-        except OSError as e:
-            raise SupervisorError(f"CmpLog: {e.strerror or e}") from None
+    def _made(self, one: Input, data: bytes, pairs: list[Operands]) -> list[Input]:
+        made: dict[str, Input] = {}
+        edits = edits_of_bytes(data, pairs, random.Random(one.digest), text=False)
+        for edit in itertools.islice(edits, CHILDREN):
+            digest = sha256(edit.data).hexdigest()
+            if digest not in made:
+                write_whole(self._into / digest, edit.data)
+                made[digest] = Input(self._into / digest, one.origin, digest, one.parent, REPAIR)
+        return list(made.values())
 
 
 def _pairs(words: NDArray[np.uint64]) -> list[Operands]:
-    """Return the pairs of operands in a CmpLog map, each once, without those of small values."""
+    """Return pairs of operands in a CmpLog map, each once, without those of small values.
+
+    Empties the map.
+    """
     pairs: dict[tuple[int, int], None] = {}
     first = np.flatnonzero(words[: -max(_SECOND)])
     for gap in _SECOND:
-        for one, other in zip(words[first].tolist(), words[first + gap].tolist(), strict=True):
-            if one != other and max(one, other) >= _FEW:
-                pairs[one, other] = None
-    found = itertools.islice(pairs, _MOST_PAIRS)
+        one, other = words[first], words[first + gap]
+        at = np.flatnonzero((one != other) & (np.maximum(one, other) >= _FEW))[: 16 * _MOST_PAIRS]
+        for pair in zip(one[at].tolist(), other[at].tolist(), strict=True):
+            pairs[pair] = None
+    words[first] = 0
+    words[-max(_SECOND) :] = 0
+    found = itertools.islice(pairs, 2 * _MOST_PAIRS)
     return [Operands(one, other, "equal", at) for at, (one, other) in enumerate(found)]
 
 

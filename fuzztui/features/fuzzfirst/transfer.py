@@ -33,6 +33,7 @@ from fuzztui.features.fuzzfirst.prune import (
 )
 from fuzztui.features.fuzzfirst.showmap import InputResult, read_input
 from fuzztui.features.fuzzfirst.threads import in_thread
+from fuzztui.kernel.base.files import read_if_regular
 from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.wire.afl import entry_name, id_of
 from fuzztui.run.observe.afl_names import parse_name
@@ -43,7 +44,12 @@ TRACELESS = 20
 NEAREST = 50
 """Near misses that one transfer keeps."""
 
+MOST_NEAR = 2000
+"""Near misses that all transfers of a run keep."""
+
 _NEAR = "near"
+_REPAIRED = "repaired"
+"""File with the id of the first near miss that was not repaired."""
 _PARTS = {"ok": "queue", "crash": "crashes", "hang": "hangs"}
 _ORIGIN = re.compile(r"([^/]+)/(?:(crashes|hangs)/)?([0-9]{1,10})")
 
@@ -118,11 +124,11 @@ class Transfer:
         """Return how many edges of the target these seeds cover."""
         return reduce(or_, (self._seed_edges.get(digest, 0) for digest in digests), 0).bit_count()
 
-    async def take(self, inputs: Sequence[Input], near: list[Input] | None = None) -> int:
+    async def take(self, inputs: Sequence[Input]) -> int:
         """Run inputs on the target and keep what is new, in the order given.
 
-        ``near`` gets the near misses that are kept. Returns the number of new edges. If cancelled,
-        the inputs that were already transferred are kept.
+        Returns the number of new edges. If cancelled, the inputs that were already transferred are
+        kept.
         """
         edges = 0
         room = {"ok": 0, "crash": TRACELESS, "hang": TRACELESS, _NEAR: NEAREST}
@@ -132,8 +138,18 @@ class Transfer:
                 if one.digest not in self._verdicts:
                     fresh.setdefault(one.digest, one)
             async for some in run_all(self._batch, list(fresh.values())):
-                edges += await in_thread(partial(self._keep, some, room, near))
+                edges += await in_thread(partial(self._keep, some, room))
         return edges
+
+    def near_misses(self) -> list[Input]:
+        """Return the near misses that were not repaired yet, in order. Blocks."""
+        done = int(read_if_regular(self._out / NEAR_MISSES / _REPAIRED, 20) or b"0")
+        return [i for i in gather(self._out, [NEAR_MISSES]) if id_of(i.path.name) >= done]
+
+    def note_repaired(self, near_miss: Input) -> None:
+        """Note that this near miss, and all before it, were repaired."""
+        number = id_of(near_miss.path.name) + 1
+        write_whole(self._out / NEAR_MISSES / _REPAIRED, b"%d" % number)
 
     def _look(self) -> list[Input]:
         """Return the inputs of earlier transfers, and set the next ids."""
@@ -151,12 +167,7 @@ class Transfer:
                     rows.append(self._remember(one, verdict))
         self._ledger.append(rows)
 
-    def _keep(
-        self,
-        some: Sequence[tuple[Input, InputResult]],
-        room: dict[str, int],
-        near: list[Input] | None,
-    ) -> int:
+    def _keep(self, some: Sequence[tuple[Input, InputResult]], room: dict[str, int]) -> int:
         """Write new files first, then outcomes: an input with an outcome is never run again.
 
         Returns the number of new edges.
@@ -181,8 +192,6 @@ class Transfer:
                     if is_near:
                         self._put(self._near, _name(self._near.next_id, one, 0), data)
                         room[_NEAR] -= 1
-                        if near is not None:
-                            near.append(one)
                 rows.append(self._remember(one, verdict))
         finally:
             self._ledger.append(rows)
@@ -203,9 +212,13 @@ class Transfer:
         part.next_id += 1
 
     def _is_near(self, one: Input, verdict: InputResult) -> bool:
-        """Whether an entry covers new edges in its mutant, by its name, and none in the target."""
-        new_there = verdict.outcome == "ok" and ",+cov" in one.path.name
-        return new_there and edges_of(verdict) <= self._edges
+        """Whether an entry covers new edges in its mutant, by its name, and none in the target.
+
+        Seeds of the turn do not count: what they cover was new to the turn only.
+        """
+        name = one.path.name
+        new_there = verdict.outcome == "ok" and ",+cov" in name and ",orig:" not in name
+        return new_there and edges_of(verdict) <= self._edges and self._near.next_id < MOST_NEAR
 
     def _news(self, verdict: InputResult) -> set[int]:
         return _coverage(verdict) - self._parts[verdict.outcome].seen

@@ -88,7 +88,7 @@ class WholeMatrix:
                 self.failed[mutant.id] = str(e)
                 continue
             self._matrix.add(mutant.id, by_origin(kills, fit))
-            if kills and mutant.state in ("alive", "pending"):  # pending: it was rejected
+            if kills and mutant.state != "killed":  # as after a turn
                 killer, oracle = next(iter(self._matrix.killers(mutant.id).items()))
                 self._record(
                     MutantState("", mutant.id, "killed", killer, oracle, steer=mutant.steer)
@@ -98,7 +98,7 @@ class WholeMatrix:
     def kept(self) -> list[Input]:
         """Return the target's entries, the seeds, and what has failed on mutants, each once."""
         run, slots = self._run_dir, self._run_dir.mutants / "slots"
-        instances = sorted(path.name for path in run.out.glob("*"))
+        instances = sorted(path.name for path in run.out.glob("[!.]*"))
         found = [*gather_seeds(run.seeds), *gather(run.out, instances)]
         for place in sorted((run.mutants / "aside").glob("*")):
             found += gather_aside(place)

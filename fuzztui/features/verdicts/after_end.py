@@ -64,8 +64,13 @@ def judge(run: Path, command: Judgement, by: str, undoes: Sequence[str] = ()) ->
 
     ``undoes``: as in :class:`~fuzztui.kernel.wire.events.CommandIssued`.
     """
-    with ended_log(run) as (run_dir, log):
-        return _judge(run_dir, log, command, by, undoes)
+    try:
+        with ended_log(run) as (run_dir, log):
+            return _judge(run_dir, log, command, by, undoes)
+    except OSError as e:
+        raise SupervisorError(
+            f"{e.filename or run}: cannot be written: {e.strerror or e}"
+        ) from None
 
 
 def _judge(

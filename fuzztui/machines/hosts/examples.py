@@ -77,6 +77,9 @@ class HostExamples(Service):
         if left:
             text = f"{several(len(left), 'example')} not saved for Hypothesis: no time is left"
             self._record(Message("warning", text))
+        if failed := len(self._failed.keys() - self._done):
+            text = f"{several(failed, 'signature')} without an example for Hypothesis, as reported"
+            self._record(Message("warning", text))
 
     def _new(self) -> list[tuple[Finding, Path]]:
         found: dict[tuple[str, str], tuple[Finding, Path]] = {}

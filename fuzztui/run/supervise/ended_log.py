@@ -26,7 +26,7 @@ def ended_log(run: Path) -> Iterator[tuple[RunDir, CampaignLog]]:
     except OSError as e:
         raise SupervisorError(f"{run}: cannot be locked: {e.strerror or e}") from None
     try:
-        with closing(CampaignLog(run_dir, lambda event: None, lambda trouble: None)) as log:
+        with closing(_opened(run_dir)) as log:
             log.clock.stay()
             try:
                 yield run_dir, log
@@ -36,8 +36,13 @@ def ended_log(run: Path) -> Iterator[tuple[RunDir, CampaignLog]]:
                 raise SupervisorError(
                     f"{run_dir.log}: the campaign log cannot be written (disk full?)"
                 )
+    finally:
+        lock.release()
+
+
+def _opened(run_dir: RunDir) -> CampaignLog:
+    try:
+        return CampaignLog(run_dir, lambda event: None, lambda trouble: None)
     except OSError as e:
         file = e.filename or run_dir.path
         raise SupervisorError(f"{file}: cannot be written: {e.strerror or e}") from None
-    finally:
-        lock.release()

@@ -50,6 +50,8 @@ class Wide(Program):
 class Ground:
     """The target never fails."""
 
+    repair = None
+
     def batch(self, command, label):
         return Program()
 

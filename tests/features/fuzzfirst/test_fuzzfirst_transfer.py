@@ -108,6 +108,9 @@ def test_what_was_new_to_a_mutant_only_is_a_near_miss(lab, tmp_path, monkeypatch
 
     entries = [of_mutant("ok 1:0"), of_mutant("ok 1:0  2:0", new=False), of_mutant("ok 7:0 1:0")]
     entries.append(of_mutant("crash 1:0  2:0"))
+    seed = of_mutant("ok 2:0 1:0     ")
+    named = seed.path.with_name("id:000000,time:1,execs:1,orig:a,+cov")
+    entries.append(replace(seed, path=seed.path.rename(named)))
     assert asyncio.run(lab.handover.take(entries)) == 1
     assert near() == {"id:000000,sync:m7,src:000000,time:0,execs:0,op:m7+000000": "ok 1:0"}
     assert asyncio.run(lab.handover.take(entries)) == 0  # none twice, and not after a restart
@@ -116,6 +119,12 @@ def test_what_was_new_to_a_mutant_only_is_a_near_miss(lab, tmp_path, monkeypatch
     again = [of_mutant(f"ok 1:0{' ' * n} 2:0") for n in range(3, 7)]
     asyncio.run(lab.handover.take([*entries, *again]))
     assert [*map(parse_id, sorted(near()))] == [0, 1, 2]
+    # They wait until they are repaired, also after a restart.
+    first, *rest = lab.handover.near_misses()
+    assert first.origin == "m7/0" and len(rest) == 2
+    lab.handover.note_repaired(first)
+    lab.start()
+    assert [one.digest for one in lab.handover.near_misses()] == [one.digest for one in rest]
 
 
 def test_findings_are_kept_that_differ_by_an_edge_with_signal_and_origin(lab):

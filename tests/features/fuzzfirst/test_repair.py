@@ -8,6 +8,10 @@ import pytest
 
 from fuzztui.engines.inputs.operands import edits_of_bytes
 from fuzztui.features.fuzzfirst import repair
+from fuzztui.features.fuzzfirst.build_tree import BuildTree
+from fuzztui.features.fuzzfirst.prune import Input
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 
 HEADERS_404, HEADERS_NOW = 65536, 65536 * 2 // 8
 """Words of the headers before the operands: 8 bytes each in AFL++ 4.04c, 2 in later versions."""
@@ -46,3 +50,58 @@ def test_the_map_is_empty_and_gone_afterwards():
         words[5] = 1
         assert number in segments()
     assert number not in segments()
+
+
+def test_a_full_map_gives_a_bounded_number_of_pairs():
+    words = np.arange(1 << 22, dtype=np.uint64)
+    assert len(repair._pairs(words)) <= 2 * repair._MOST_PAIRS
+    assert not words.any()  # for the next near miss
+
+
+@pytest.fixture
+def repairing(tmp_path):
+    """A repair of a campaign whose build is the given command."""
+
+    def make(build):
+        source = tmp_path / "origin" / "source"
+        source.mkdir(parents=True, exist_ok=True)
+        file = tmp_path / "c.toml"
+        file.write_text(
+            '[campaign]\noutput = "run"\n[target]\ncommand = ["./prog"]\nsource = "origin/source"\n'
+            f"build = '''{build}'''\n[engine]\nkind = \"afl\"\nseeds = [\"origin\"]\n"
+        )
+        run = RunDir(tmp_path / "run")
+        origin = BuildTree(tmp_path / "origin", source)
+        return repair.NearMissRepair(
+            load(file).campaign, run, origin, Path("build/prog"), limit=60.0
+        )
+
+    return make
+
+
+async def test_a_build_that_fails_is_reported_once_and_never_taken_as_good(repairing, tmp_path):
+    near = tmp_path / "near"
+    near.write_bytes(b"near")
+    took = []
+
+    async def take(one, made):
+        took.append((one, made))
+
+    for _ in range(2):  # also by the next start
+        broken = repairing("touch prog; exit 7")
+        with pytest.raises(SupervisorError, match="AFL_LLVM_CMPLOG=1: status 7"):
+            await broken([Input(near, "m1/0", "d")], take)
+        await broken([Input(near, "m1/0", "d")], take)
+    assert took == []
+
+
+async def test_a_large_near_miss_is_left_out(repairing, tmp_path):
+    near = tmp_path / "near"
+    near.write_bytes(b"n" * (repair.LARGEST + 1))
+    took = []
+
+    async def take(one, made):
+        took.append(made)
+
+    await repairing("printf '#!/bin/sh\\n' > prog; chmod +x prog")([Input(near, "m1/0", "d")], take)
+    assert took == [[]]

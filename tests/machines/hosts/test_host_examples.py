@@ -92,9 +92,10 @@ async def test_what_could_not_be_saved_is_tried_once_more_at_the_end(hub: Hub) -
     hub.answers = [[{"saved": ""}], [{"saved": "no choices"}]]
     await hub.examples.ended("finished", "")
     assert hub.asked == ["id:1", "id:2"] * 2
-    first, second, saved = hub.events  # each reason once
+    first, second, saved, last = hub.events  # each reason once
     assert isinstance(first, Message) and isinstance(second, Message)
     assert saved == ExampleSaved("main", "crashes/id:1")
+    assert isinstance(last, Message) and "1 signature without" in last.text
 
 
 async def test_what_the_target_prints_is_no_answer(hub: Hub) -> None:
@@ -109,8 +110,9 @@ async def test_a_full_disk_does_not_keep_a_hub_from_its_end(hub: Hub) -> None:
     hub.add("id:1", "s")
     hub.answers = [OSError(28, "No space left on device")]
     await hub.examples.ended("finished", "")
-    (event,) = hub.events
+    event, last = hub.events
     assert isinstance(event, Message) and "No space left" in event.text
+    assert isinstance(last, Message) and "1 signature without" in last.text
 
 
 async def test_the_end_does_not_wait_for_all(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
