@@ -61,6 +61,8 @@ MUTANTS = """
 [mutants]
 sources = ["{source}"]
 per_mutant = "{each}"
+when = "stuck"
+stuck_after = 0.3
 """
 
 OF_AFL = f"""

@@ -21,8 +21,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from fuzztui.engines.inputs.operands import Operands, edits_of_bytes
 from fuzztui.features.fuzzfirst.build_tree import BuildTree
 from fuzztui.features.fuzzfirst.prune import REPAIR, Input, write_whole
@@ -36,6 +34,7 @@ from fuzztui.run.triage.program import TargetProgram
 from fuzztui.run.triage.sandbox import open_sandbox
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 CMPLOG: Final = "cmplog"
@@ -150,6 +149,8 @@ def _pairs(words: NDArray[np.uint64]) -> list[Operands]:
 
     Empties the map.
     """
+    import numpy as np  # of the extra "first": hosts run campaigns without it
+
     pairs: dict[tuple[int, int], None] = {}
     first = np.flatnonzero(words[: -max(_SECOND)])
     for gap in _SECOND:
@@ -166,6 +167,8 @@ def _pairs(words: NDArray[np.uint64]) -> list[Operands]:
 @contextmanager
 def _cmplog_map() -> Iterator[tuple[int, NDArray[np.uint64]]]:
     """Context manager: an empty CmpLog map in shared memory, as id and words. Raises OSError."""
+    import numpy as np
+
     libc = ctypes.CDLL(None, use_errno=True)
     libc.shmat.restype = ctypes.c_void_p
     libc.shmat.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_int]

@@ -39,7 +39,7 @@ class InProcess(Launcher):
         """Return that the target is stuck, if the exit status says so."""
         spec = read_json(directory / "spec.json") or {}
         match spec.get("stuck_trials"):
-            case int(trials) if status == STUCK:
+            case int(trials) if trials and status == STUCK:
                 return stuck_text(several(trials, "trial"))
         return ""
 
