@@ -61,8 +61,9 @@ MUTANTS = """
 [mutants]
 sources = ["{source}"]
 per_mutant = "{each}"
-when = "stuck"
-stuck_after = 0.3
+"""
+STUCK = """when = "stuck"
+stuck_after = 0.2
 """
 
 OF_AFL = f"""
@@ -94,6 +95,7 @@ def campaigns(kind: str) -> list[str]:
     if "mutants" in takes:
         mutants = MUTANTS.format(source="conform_target.py", each="50 trials")
         texts.append(ONE.format(kind=kind, target=target, tables=mutants))
+        texts.append(texts[-1] + STUCK)
     if "examples" in {key.name for key in takes["target"]}:
         texts.append(OF_SUITE.format(kind=kind))
     return texts
@@ -124,7 +126,7 @@ def test_a_kind_reads_every_key_that_it_accepts(kind, tmp_path):
 
 @pytest.mark.skipif(not shutil.which("afl-clang-fast"), reason="needs AFL++")
 def test_afl_reads_every_key_that_it_accepts(tmp_path):
-    assert unread("afl", [OF_AFL], tmp_path) == set()
+    assert unread("afl", [OF_AFL, OF_AFL + STUCK], tmp_path) == set()
 
 
 @pytest.mark.parametrize("accepts", [set(), {"comparisons"}], ids=["its keys", "one more"])
