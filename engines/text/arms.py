@@ -24,6 +24,8 @@ PERIOD: Final = 10_000
 """Trials between two adaptations of the weights."""
 
 _WHOLE: Final = 1_000_000
+_LEAST: Final = 300
+"""Minimal weight of a text mutator whose wished weight is not 0: one slot of 4,096 in text.c."""
 _ONE: Final = 1 << 53
 """Probability 1: probabilities are compared with the generator's upper 53 bits."""
 
@@ -119,9 +121,9 @@ class MixtureState:
             if not adaptive and not self._without[AT[FRAGMENT]]:
                 # Splice with a fragment if possible; "balanced" is only the fallback.
                 block.arms[AT[FRAGMENT]].weight, block.arms[AT[BALANCED]].weight = _WHOLE, 0
-        for arm, wish in zip(block.arms, self._wished(), strict=True):
-            if not wish:
-                arm.weight = 0
+        for number, (arm, wish) in enumerate(zip(block.arms, self._wished(), strict=True)):
+            least = _LEAST if number < _TEXT.stop else 0
+            arm.weight = max(arm.weight, least) if wish else 0
         self._sums = list(accumulate(arm.weight for arm in block.arms[_TEXT]))
 
     def _wished(self, part: slice = slice(None)) -> list[int]:
@@ -137,7 +139,7 @@ class MixtureState:
         if name not in ARMS[_TEXT] or self._without[AT[name]]:
             raise ValueError("this campaign has no text mutator of this name")
         arm = self.block.arms[AT[name]]
-        share = arm.weight / self._sums[-1]
+        share = arm.weight / self._sums[-1] * 100
         before, arm.wish = arm.wish, 1 + ceil(1000 * weight)
         if not any(self._wished(_TEXT)):
             arm.wish = before
@@ -145,7 +147,7 @@ class MixtureState:
         if self.block.adaptive:
             self._weigh_by_finds()
         self._set(self.mixture, adaptive=self.block.adaptive)
-        now = f"{share:.1%} -> {arm.weight / self._sums[-1]:.1%} of text mutations"
+        now = f"{share:.3g}% -> {arm.weight / self._sums[-1] * 100:.3g}% of text mutations"
         return f"{name} has weight {weight:g}: {now}"
 
     def count_trial(self) -> None:

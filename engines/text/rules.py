@@ -85,14 +85,14 @@ class Rule:
             raise ValueError(f"holes have no attributes: write :[a] without {attribute[0][1:]}")
         pattern, at, groups = "", 0, set[str]()
         for hole in _HOLE.finditer(left):
-            pattern += _literal(left[at : hole.start()], after_hole=at > 0)
+            pattern += _literal(left[at : hole.start()], after_hole=at > 0, before_hole=True)
             # What begins with an expression is searched for at the beginning of expressions only.
             pattern += r"(?<![^\s(\[{,;])" if hole["name"] and not pattern else ""
             group, at = _group(hole), hole.end()
             body = _body(hole, lisp=lisp)
             pattern += f"(?P={group})" if group in groups else f"(?P<{group}>{body})"
             groups.add(group)
-        pattern += _literal(left[at:], after_hole=at > 0)
+        pattern += _literal(left[at:], after_hole=at > 0, before_hole=False)
         if unknown := [hole[0] for hole in _HOLE.finditer(right) if _group(hole) not in groups]:
             raise ValueError(f"the rewrite uses the hole {unknown[0]}, which the pattern lacks")
         rewrite = _HOLE.sub(lambda hole: f"\0{_group(hole)}\0", right).encode().split(b"\0")
@@ -112,8 +112,10 @@ class Rule:
             match = self.pattern.search(data, match.start() + 1)
 
 
-def _literal(text: str, *, after_hole: bool) -> str:
-    """A regular expression for text between holes. A hole may have taken the blanks before it."""
+def _literal(text: str, *, after_hole: bool, before_hole: bool) -> str:
+    """A regular expression for text between holes. A hole may have taken the blanks before it, or
+    be the rest of a word.
+    """
     made, tokens = "", re.findall(r"\w+|\W", text)
     for n, token in enumerate(tokens):
         if token == " ":
@@ -122,7 +124,9 @@ def _literal(text: str, *, after_hole: bool) -> str:
             made += r"\s*+" if any_ else r"\s++"
         else:
             word = token.isascii() and token.isalnum()
-            made += rf"\b{token}\b" if word else re.escape(token)
+            begin = r"\b" if word and (n or not after_hole) else ""
+            end = r"\b" if word and (n + 1 < len(tokens) or not before_hole) else ""
+            made += begin + re.escape(token) + end
     return made
 
 
@@ -130,17 +134,21 @@ def _body(hole: re.Match[str], *, lisp: bool) -> str:
     """A regular expression for a hole; without backtracking, and strings are bounded, so that a
     search takes linear time.
     """
-    if hole["word"] or hole["of"]:
-        return hole["of"] or r"\b\w++"
+    if hole["of"]:
+        return hole["of"]
+    if hole["word"]:  # which text or a hole before it may begin
+        return r"\w++" if re.search(r"[\w\]]\Z", hole.string[: hole.start()]) else r"\b\w++"
     following = hole.string[hole.end() :]
     if following.startswith(":["):
         raise ValueError(f"put text or a blank after {hole[0]}: nothing shows where that hole ends")
-    token = next(iter(re.findall(r"\w+|[^\w ]", following)), "")
-    ends, word = re.escape(token[:1]), ""
+    first = re.search(r"\w+|[^\w ]", following)
+    ends, word = re.escape(first[0][:1]) if first else "", ""
     if hole["expr"] or following.startswith(" :["):
         ends = r"\s,;" if hole["expr"] else r"\s"
-    elif token:  # the hole may contain its first letter
-        word = rf"|(?!{_literal(token, after_hole=False)})[{ends}]"
+    elif first:  # the hole may contain its first letter
+        beside = following.startswith(":[", first.end())
+        token = _literal(first[0], after_hole=not first.start(), before_hole=beside)
+        word = rf"|(?!{token})[{ends}]"
     plain = r"()\[\]{}\"" + ("" if lisp else "'")
     whole = strings = "|".join(_STRINGS[: 1 if lisp else 2])
     for _ in range(_DEPTH):

@@ -38,7 +38,7 @@ C = TypeVar("C", bound=Command)
 def command_of(status: CommandStatus) -> Command | None:
     """Return the command; None if it is malformed or no instance could execute it."""
     try:
-        command = decode_command(status.command)
+        command = decode_command(status.command).as_logged
     except CodecError:
         return None
     return None if command.problem else command

@@ -37,7 +37,8 @@
 #ifndef PERIOD
 #define PERIOD 10000       /* trials between two adaptations of the weights */
 #endif
-#define WHOLE 1000000      /* the sum of the weights of a class */
+#define WHOLE 1000000      /* the sum of the weights of a class, which minimal weights exceed */
+#define LEAST_WEIGHT 300   /* of a text mutator with a wished weight: a slot, as sums are < 1228800 */
 /* Of the adaptive mode: engines/text/arms.py explains the values. */
 #define PRIOR 1000
 #define PRIOR_KEPT 5
@@ -120,6 +121,7 @@ static void set_weights(mutator *m, int alike) {
   }
   for (int i = 0; i < FT_ARMS; i++)
     if (!wished_of(m, i)) arm[i].weight = 0;
+    else if (i <= FT_TEMPLATE && arm[i].weight < LEAST_WEIGHT) arm[i].weight = LEAST_WEIGHT;
   sum = 0;
   for (int i = 0; i <= FT_TEMPLATE; i++) sum += arm[i].weight;
   m->operators = sum > 0;
@@ -345,7 +347,7 @@ static int weigh(mutator *m, text what, char *words, size_t room) {
       int adaptive = (int)(m->block.flags & FT_BLOCK_ADAPTIVE);
       if (adaptive) weigh_by_finds(m);
       set_weights(m, !adaptive);
-      snprintf(words, room, "%s has weight %g: %.1f%% -> %.1f%% of text mutations", name_of(i), weight,
+      snprintf(words, room, "%s has weight %g: %.3g%% -> %.3g%% of text mutations", name_of(i), weight,
                share, share_of(m, i));
       return 1;
     }

@@ -195,10 +195,20 @@ def test_the_weight_of_a_mutator_that_finds_nothing_has_an_effect() -> None:
     barren = "swap-args"
     answers = [arms.weigh(barren, weight) for weight in (1, 2, 100, 0.5, 0)]
     assert [answer.partition(": ")[2] for answer in answers] == [
-        "1.5% -> 0.3% of text mutations", "0.3% -> 0.5% of text mutations",
-        "0.5% -> 10.4% of text mutations", "10.4% -> 0.1% of text mutations",
-        "0.1% -> 0.0% of text mutations",
+        "1.54% -> 0.26% of text mutations", "0.26% -> 0.512% of text mutations",
+        "0.512% -> 10.4% of text mutations", "10.4% -> 0.131% of text mutations",
+        "0.131% -> 0% of text mutations",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_the_least_weight_is_drawn_and_only_0_is_never(adaptive: bool) -> None:
+    arms = MixtureState(StatsBlock(adaptive=adaptive), reference.weights, ("template",))
+    for name in NAMES[1:3]:
+        assert "-> 0.03% of" in arms.weigh(name, 0.001)
+    arms.weigh(NAMES[1], 0)
+    arms.set_mixture(arms.mixture, adaptive=adaptive)
+    assert [arm.weight for arm in arms.block.arms[1:3]] == [0, 300]
 
 
 def test_a_weight_beyond_the_bound_is_brought_to_it_where_a_run_has_it(tmp_path) -> None:

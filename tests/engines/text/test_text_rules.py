@@ -59,6 +59,17 @@ def made(rule: str, data: bytes, *, lisp: bool = False) -> list[bytes]:
         ("f(:[1], :[2]) ==> f(:[2], :[1])", b"f(a, b, c)", [b"f(b, c, a)"]),
         ("f(:[a])  \n ; ==> g(:[a])\n\n", b"f(x);", [b"g(x)"]),
         ("é(:[a]ü) ==> :[a]ü", "é(xûü)".encode(), ["xûü".encode()]),
+        (r"x:[n~\d+] ==> y:[n]", b"x5 ax6", [b"y5 ax6"]),
+        (r":[n~\d+]px ==> 0px", b"5px 6pxx", [b"0px 6pxx"]),
+        ("get:[[n]](:[a]) ==> set:[[n]](:[a])", b"getFoo(1) forgetFoo(1)", [
+            b"setFoo(1) forgetFoo(1)"]),
+        ("get_:[[n]] ==> :[[n]]", b"get_a", [b"a"]),
+        ("[:[[n]]] ==> (:[[n]])", b"[a][1]", [b"(a)[1]", b"[a](1)"]),
+        (":[a~get|set]:[[n]] ==> :[[n]]", b"setFoo", [b"Foo"]),
+        ("(:[a]px) ==> :[a]", b"(5 6px)", [b"5 6"]),
+        ("(:[a]px:[b~\\d]) ==> :[a]:[b]", b"(5px1)", [b"51"]),
+        ("(:[a] px) ==> :[a]", b"(5px px)", [b"5px "]),
+        ("if :[c] then:[n~\\d] ==> :[c]:[n]", b"if t or then1", [b"t or 1"]),
     ],
 )  # fmt: skip
 def test_holes(rule, data, results):

@@ -16,16 +16,18 @@ from fuzztui.features.mutators.fold import (
     changed,
     mixture_dict,
     mixture_for_all,
+    mutator_wishes,
     mutators_dict,
     settings,
 )
 from fuzztui.features.mutators.fold import mixture_summary as summary
 from fuzztui.kernel.model.checkpoint import to_json
-from fuzztui.kernel.model.commands import unanswered
+from fuzztui.kernel.model.commands import missed_commands, unanswered
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.undo import undo
 from fuzztui.kernel.wire.codec import encode_command
-from fuzztui.kernel.wire.commands import SetMixture
+from fuzztui.kernel.wire.commands import SetMixture, WeighMutator
 from fuzztui.kernel.wire.events import (
     CommandApplied,
     CommandIssued,
@@ -334,6 +336,25 @@ def test_what_was_set_for_all_is_remembered_for_those_that_begin_later():
     fold(asked("c4", 0.2, 0.8, 0.0), asked("c5", 0.3, 0.7, 0.0), state=state)
     fold(CommandApplied("c5", "m2"), CommandApplied("c4", "m2"), state=state)
     assert mixture_for_all(state).havoc == 0.3
+
+
+@pytest.mark.parametrize("weight", [100, 500, 10**6])
+def test_a_weight_of_an_old_log_counts_as_the_present_bound(weight):
+    command = {"c": "weigh-mutator", "mutator": "swap-args", "weight": weight}
+    state = fold(told(), CommandIssued("c1", command, "ann"), CommandApplied("c1", "main"))
+    assert mutator_wishes(state, "swap-args") == {"main": 100.0}
+    assert missed_commands(state, {}) == [WeighMutator("swap-args", 100.0)]
+    (done,) = undo(state, "ann", lambda _: fold(told())).commands
+    assert done == (WeighMutator("swap-args", 1.0), ("c1",))
+    assert WeighMutator("swap-args", 100.5).problem, "a new one is rejected"
+
+
+@pytest.mark.parametrize("weight", [10**6 + 1, -1, 1e300])
+def test_a_weight_that_never_was_valid_counts_for_nothing(weight):
+    command = {"c": "weigh-mutator", "mutator": "swap-args", "weight": weight}
+    state = fold(told(), CommandIssued("c1", command, "ann"), CommandApplied("c1", "main"))
+    assert mutator_wishes(state, "swap-args") == {"main": 1.0}
+    assert missed_commands(state, {}) == []
 
 
 def test_what_was_set_between_two_turns_is_shown_at_once():

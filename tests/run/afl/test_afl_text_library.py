@@ -433,8 +433,8 @@ def test_weights_of_single_mutators_are_those_of_python(mutator, adaptive):
         details.append(arms.weigh(name, weight))
     m.make()
     assert [m.answers()[f"w{n}"].detail for n in range(3)] == details
-    assert details[0] == "swap-args has weight 20: 1.6% -> 24.4% of text mutations"
-    assert details[2] == "if-to-while has weight 0: 1.2% -> 0.0% of text mutations"
+    assert details[0] == "swap-args has weight 20: 1.59% -> 24.4% of text mutations"
+    assert details[2] == "if-to-while has weight 0: 1.23% -> 0% of text mutations"
     assert [a.weight for a in m.block().arms] == [a.weight for a in arms.block.arms]
     assert [a.wished for a in m.block().arms] == [a.wished for a in arms.block.arms]
     assert m.arm("swap-args").wished == 20_000
@@ -444,6 +444,17 @@ def test_weights_of_single_mutators_are_those_of_python(mutator, adaptive):
     for _ in range(200):
         m.make()
     assert m.arm("if-to-while").tried == 0 < m.arm("swap-args").tried
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_the_least_weight_is_a_slot_and_not_never(mutator, adaptive):
+    m = mutator(settings=f"0,1,0,{int(adaptive)}", without="template,fragment")
+    append(m.control, "w", WeighMutator("swap-args", 0.001))
+    for _ in range(4000):  # with 1 to 8 steps, each of at least one draw
+        m.make()
+    assert m.arm("swap-args").tried, m.answers()
+    assert m.answers()["w"].detail.endswith("% of text mutations")
+    assert "-> 0%" not in m.answers()["w"].detail
 
 
 @pytest.mark.parametrize(
@@ -612,6 +623,8 @@ def test_c_and_python_agree_on_the_block(lib, tmp_path_factory, written):
         for ours, theirs in zip(written.arms, read.arms, strict=True):
             ours.weight = theirs.weight
         assert sum(a.weight for a in read.arms[:FIRST_TEMPLATE]) == pytest.approx(10**6, abs=99)
+    for arm in written.arms[:FIRST_TEMPLATE]:
+        arm.weight = max(arm.weight, 300)  # a slot
     for arm in written.arms[FIRST_TEMPLATE : FIRST_TEMPLATE + 2]:
         arm.weight = 0  # there is no pool
     written.wish = (written.havoc, written.text, written.splice)

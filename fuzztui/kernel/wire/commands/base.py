@@ -72,6 +72,11 @@ class Command:
         return ""
 
     @property
+    def as_logged(self) -> Command:
+        """This command as an old log means it: where a bound is newer, its value is the bound."""
+        return self
+
+    @property
     def subject(self) -> str:
         """What this command sets: a later command with the same name and subject replaces it."""
         return ""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from fuzztui.kernel.wire.commands.base import Command, on_text
-from fuzztui.kernel.wire.commands.weights import MAX_MUTATOR_WEIGHT, weight_problem
+from fuzztui.kernel.wire.commands.weights import MAX_MUTATOR_WEIGHT, MAX_WEIGHT, weight_problem
 from fuzztui.kernel.wire.mixture import Mixture, class_of
 
 
@@ -55,6 +55,11 @@ class WeighMutator(Command, name="weigh-mutator"):
     @property
     def subject(self) -> str:
         return self.mutator
+
+    @property
+    def as_logged(self) -> WeighMutator:
+        bounded = MAX_MUTATOR_WEIGHT < self.weight <= MAX_WEIGHT
+        return replace(self, weight=float(MAX_MUTATOR_WEIGHT)) if bounded else self
 
     @property
     def summary(self) -> str:

@@ -6,7 +6,8 @@ MAX_WEIGHT = 1_000_000
 """The largest weight of a type or a property."""
 
 MAX_MUTATOR_WEIGHT = 100
-"""The largest weight of a text mutator: three of five draws, if the other 64 have weight 1."""
+"""The largest weight of a text mutator: three of five draws, if the other 64 have weight 1. Old
+logs have larger ones, which count as this."""
 
 
 def weight_problem(weight: float, most: int = MAX_WEIGHT, whose: str = "a") -> str:
