@@ -140,9 +140,9 @@ class Loop:
         """
         counters, clock = self.journal.counters, time.monotonic_ns
         modules, sparse, coverage = self.edges.modules, self.parts.sparse, self.parts.coverage
-        spec, is_stuck = self._context.spec, self.journal.is_stuck
+        patience, since = self._context.spec.stuck_trials, self._context.spec.stuck_from
         while counters[j.TRIAL] < self.budget_trials:
-            if is_stuck(spec.stuck_trials, spec.stuck_from):
+            if patience and self.journal.is_stuck(patience, since):
                 break
             if len(modules) != self._modules:  # not in the tick: trials must not depend on time
                 self._imported_late()

@@ -36,8 +36,6 @@ _KILLERS = 3
 def kill_matrix(options: argparse.Namespace) -> int:
     """Print which inputs kill which mutants. Raises :class:`CliError`."""
     run, as_json = find_run(options.path), options.json
-    if options.complete:
-        _complete(run, options.budget)
     now = standing(run)
     state = now.state
     if not state.stage and now.is_lower_bound:
@@ -46,6 +44,10 @@ def kill_matrix(options: argparse.Namespace) -> int:
         raise none_left(run, now, "fuzz-first")
     if not state.stage:
         raise CliError(f"{run}: there is no kill matrix, because the campaign is not fuzz-first")
+    if options.complete:
+        _complete(run, options.budget)
+        now = standing(run)
+        state = now.state
     try:
         matrix = KillMatrix(run / "mutants" / "kills.jsonl")
     except SupervisorError as e:
@@ -121,8 +123,6 @@ def _alive(state: State, matrix: KillMatrix) -> list[Mutant]:
 def _complete(run: Path, budget_s: float) -> None:
     """Run all kept inputs on all mutants that were built. Raises :class:`CliError`."""
     until = time.monotonic() + budget_s if budget_s else inf
-    if not standing(run).state.stage:
-        return  # not fuzz-first: the caller reports that
     try:
         with ended_log(run) as (run_dir, log), Estimate() as progress:
             campaign = load(run_dir.campaign).campaign

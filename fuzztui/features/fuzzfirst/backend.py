@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,6 @@ class AflBackend(MutantBackend):
     def __init__(self, campaign: Campaign, run_dir: RunDir) -> None:
         super().__init__(campaign, run_dir)
         self.baseline = Baseline(campaign, run_dir)
-        self._repair: NearMissRepair | None = None
 
     @property
     def tree(self) -> Path:
@@ -64,13 +64,11 @@ class AflBackend(MutantBackend):
         async with self._lock:
             await self.baseline.prepare(progress)
 
-    @property
+    @cached_property
     def repair(self) -> NearMissRepair:
         """As :class:`MutantBackend`: afl-fuzz does not study inputs that are no entries."""
-        if self._repair is None:
-            of = (self._campaign, self._run_dir, self.baseline.origin, self.baseline.product.name)
-            self._repair = NearMissRepair(*of, limit=self.baseline.limit)
-        return self._repair
+        of = (self._campaign, self._run_dir, self.baseline.origin, self.baseline.product.name)
+        return NearMissRepair(*of, limit=self.baseline.limit)
 
     async def _build(self, mutant: SourceMutant, into: Path) -> str:
         baseline, digest = self.baseline, ""

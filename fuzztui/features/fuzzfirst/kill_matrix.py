@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fuzztui.features.fuzzfirst.json_lines import JsonLines
+from fuzztui.kernel.model.state import Mutant
+from fuzztui.kernel.wire.events import MutantState
 
 
 class KillMatrix:
@@ -37,6 +39,13 @@ class KillMatrix:
     def killers(self, mutant: str) -> Mapping[str, str]:
         """Return a mutant's killers in recorded order, with kill criterion; empty if none."""
         return self._kills.get(mutant, {})
+
+    def verdict(self, mutant: Mutant) -> MutantState | None:
+        """Return the event that a mutant is killed, by its first killer; None: it has none."""
+        first = next(iter(self.killers(mutant.id).items()), None)
+        if first is None:
+            return None
+        return MutantState("", mutant.id, "killed", *first, steer=mutant.steer)
 
     def mutants(self) -> tuple[str, ...]:
         """Return the killed mutants, in the order of their first kills."""

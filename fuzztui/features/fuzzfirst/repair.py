@@ -91,12 +91,12 @@ class NearMissRepair:
                 self._program = await self._built()
             with _cmplog_map() as (number, words):
                 for one in waiting:
-                    await take(one, await self._repaired(self._program, one, number, words))
-                    await in_thread(partial(shutil.rmtree, self._into, ignore_errors=True))
+                    try:
+                        await take(one, await self._repaired(self._program, one, number, words))
+                    finally:
+                        await in_thread(partial(shutil.rmtree, self._into, ignore_errors=True))
         except OSError as e:
             raise SupervisorError(f"CmpLog: {e.strerror or e}") from None
-        finally:
-            await in_thread(partial(shutil.rmtree, self._into, ignore_errors=True))
 
     async def _built(self) -> TargetProgram:
         if not (self._tree.usable() and self._file.exists()):
@@ -177,7 +177,7 @@ def _cmplog_map() -> Iterator[tuple[int, NDArray[np.uint64]]]:
     number = libc.shmget(_PRIVATE, _MAP_BYTES, _CREATE)
     at = None if number < 0 else libc.shmat(number, None, 0)
     if number >= 0:
-        libc.shmctl(number, _REMOVE, None)  # once nobody has it attached, also if this is killed
+        libc.shmctl(number, _REMOVE, None)  # when the last process detaches it, also if killed
     if at is None or at == _FAILED:
         raise OSError(ctypes.get_errno(), "there is no shared memory for it")
     try:

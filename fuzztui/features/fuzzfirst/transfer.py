@@ -131,7 +131,7 @@ class Transfer:
         kept.
         """
         edges = 0
-        room = {"ok": 0, "crash": TRACELESS, "hang": TRACELESS, _NEAR: NEAREST}
+        room = {"crash": TRACELESS, "hang": TRACELESS, _NEAR: NEAREST}
         async with self._turn:
             fresh: dict[str, Input] = {}
             for one in inputs:
@@ -143,7 +143,8 @@ class Transfer:
 
     def near_misses(self) -> list[Input]:
         """Return the near misses that were not repaired yet, in order. Blocks."""
-        done = int(read_if_regular(self._out / NEAR_MISSES / _REPAIRED, 20) or b"0")
+        note = read_if_regular(self._out / NEAR_MISSES / _REPAIRED, 20) or b""
+        done = int(note) if note.isdigit() else 0
         return [i for i in gather(self._out, [NEAR_MISSES]) if id_of(i.path.name) >= done]
 
     def note_repaired(self, near_miss: Input) -> None:
@@ -188,7 +189,8 @@ class Transfer:
                         continue  # the file has changed since it was run
                     if kept:
                         edges += self._write(one, verdict, data)
-                        room[outcome] -= blind
+                        if blind:
+                            room[outcome] -= 1
                     if is_near:
                         self._put(self._near, _name(self._near.next_id, one, 0), data)
                         room[_NEAR] -= 1

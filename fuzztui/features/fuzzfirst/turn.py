@@ -189,12 +189,9 @@ class Turn:
 
     def _judge(self) -> None:
         """Record the verdict: killed if any input kills the mutant, alive if fuzzed without."""
-        mutant, kills = self._mutant, self._corpora.matrix.killers(self._key)
-        if kills:
-            killer, oracle = next(iter(kills.items()))
-            self._context.record(
-                MutantState("", self._key, "killed", killer, oracle, steer=mutant.steer)
-            )
+        mutant = self._mutant
+        if killed := self._corpora.matrix.verdict(mutant):
+            self._context.record(killed)
         elif mutant.state == "pending" and mutant.stage == "done":
             self._context.record(MutantState("", self._key, "alive", steer=mutant.steer))
 

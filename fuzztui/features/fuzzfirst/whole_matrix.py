@@ -88,11 +88,9 @@ class WholeMatrix:
                 self.failed[mutant.id] = str(e)
                 continue
             self._matrix.add(mutant.id, by_origin(kills, fit))
-            if kills and mutant.state != "killed":  # as after a turn
-                killer, oracle = next(iter(self._matrix.killers(mutant.id).items()))
-                self._record(
-                    MutantState("", mutant.id, "killed", killer, oracle, steer=mutant.steer)
-                )
+            verdict = self._matrix.verdict(mutant) if kills else None
+            if verdict is not None and mutant.state != "killed":  # as after a turn
+                self._record(verdict)
             self._ran.append([{"mutant": mutant.id, "inputs": digest}])
 
     def kept(self) -> list[Input]:

@@ -37,9 +37,10 @@ class InProcess(Launcher):
 
     def limit_reached(self, directory: Path, status: int | None) -> str:
         """Return that the target is stuck, if the exit status says so."""
-        spec = read_json(directory / "spec.json") or {}
-        match spec.get("stuck_trials"):
-            case int(trials) if trials and status == STUCK:
+        if status != STUCK:
+            return ""
+        match (read_json(directory / "spec.json") or {}).get("stuck_trials"):
+            case int(trials) if trials:
                 return stuck_text(several(trials, "trial"))
         return ""
 
