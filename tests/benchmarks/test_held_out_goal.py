@@ -1,23 +1,16 @@
 """The evaluation of fuzz-first: what a log counts as found when, and the report on made-up rows."""
 
 import argparse
-import importlib.util
-from pathlib import Path
 
 import pytest
+from experiment_modules import experiment
 from lab.first_programs import C_PROGRAMS, OWN
 from lab.rows import Rows
 from run_logs import run_with
 
 from fuzztui.kernel.wire.events import EntrySaved, FindingSaved, InstanceHello, Stats
 
-FILE = Path(__file__).resolve().parents[2] / "experiments" / "fuzz_first_held_out.py"
-spec = importlib.util.spec_from_file_location("fuzz_first_held_out", FILE)
-assert spec is not None
-assert spec.loader is not None
-held_out = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(held_out)
-
+held_out = experiment("fuzz_first_held_out")
 NAMES = [program.name for program in C_PROGRAMS]
 
 

@@ -1,11 +1,10 @@
 """The evaluation of text mutators: what its tables say of rows that are made up; its subjects."""
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
 
 import pytest
+from experiment_modules import experiment
 from lab.rows import Rows
 from lab.text import tables
 from lab.text.compilers import COMPILERS, Built
@@ -16,18 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NEW = {name for name, compiler in COMPILERS.items() if compiler.new}
 
 
-def program():
-    name = "text_targets"
-    spec = importlib.util.spec_from_file_location(name, ROOT / f"experiments/{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look there
-    spec.loader.exec_module(module)
-    return module
-
-
-text_targets = program()
+text_targets = experiment("text_targets")
 
 
 def rows(subject, arm, edges, share, mutators=None):

@@ -1,29 +1,16 @@
 """The goals on the third set: what --report says of rows that are made up."""
 
 import argparse
-import importlib.util
-import sys
-from pathlib import Path
 
 import pytest
+from experiment_modules import experiment
 from lab.rows import Rows
 from lab.subjects import THIRD, choose
 
-EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 SEEDS = range(1, 6)
 
 
-def program(name):
-    spec = importlib.util.spec_from_file_location(name, EXPERIMENTS / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look there
-    spec.loader.exec_module(module)
-    return module
-
-
-zest_peers, mu2_kills = program("zest_peers"), program("mu2_kills")
+zest_peers, mu2_kills = experiment("zest_peers"), experiment("mu2_kills")
 ENGINES = [zest_peers.Engine(name, "1") for name in ("zest", "base", "atheris")]
 
 

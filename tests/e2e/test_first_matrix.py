@@ -20,7 +20,6 @@ from fuzztui.kernel.session import state_at_end
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
 from fuzztui.run.campaign import load
 from fuzztui.run.campaign.rundir import RunDir
-from fuzztui.run.supervise.daemon import start
 from fuzztui.run.supervise.ended_log import ended_log
 
 pytestmark = pytest.mark.slow
@@ -74,11 +73,6 @@ timeout = "5s"
         write_seeds(directory, hello="hello you")
 
 
-def begin(campaign, budget, *overrides):
-    campaign.freeze(f"campaign.budget={budget}", *overrides)
-    start(campaign.run)
-
-
 def fuzztui(*words):
     argv = [sys.executable, "-m", "fuzztui", *map(str, words)]
     return subprocess.run(argv, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
@@ -104,7 +98,7 @@ def fails(text, data):
 
 async def test_each_kept_input_runs_on_each_mutant_that_had_a_turn(tmp_path):
     with OnTotal(tmp_path) as first:
-        begin(first, "16000 trials")
+        first.start("campaign.budget=16000 trials")
         state = first.over()
         assert (state.state, state.stage) == ("finished", "target"), first.stderr()
         before = of_kills(first.run)
@@ -158,7 +152,7 @@ timeout = "200ms"
         first.more = (
             '[mutants]\nsources = ["counted.c"]\noracle = "output"\nper_mutant = "1000 trials"'
         )
-        begin(first, "12000 trials", "mutants.per_mutant=1000 trials")
+        first.start("campaign.budget=12000 trials", "mutants.per_mutant=1000 trials")
         assert fuzztui("mutants", "matrix", first.run, "--complete").returncode != 0  # it runs
         state = first.over()
         assert (state.state, state.stage) == ("finished", "target"), first.stderr()
@@ -177,7 +171,7 @@ timeout = "200ms"
 def test_only_a_fuzz_first_campaign_has_one(tmp_path):
     with OnTotal(tmp_path) as first:
         first.more = ""
-        begin(first, "500 trials")
+        first.start("campaign.budget=500 trials")
         first.over()
         done = fuzztui("mutants", "matrix", first.run, "--complete")
         assert "not fuzz-first" in done.stderr and done.returncode not in (0, NOT_RUNNING)
