@@ -309,7 +309,7 @@ def _opening(
     from fuzztui.tui.app.app import Opening
     from fuzztui.tui.app.replay import Outline, Player
     from fuzztui.tui.frame.command_sender import CommandSender
-    from fuzztui.tui.frame.timeline import marks_of
+    from fuzztui.tui.frame.timeline import Course
     from fuzztui.tui.labels.run_files import set_file
 
     if run is not None:
@@ -321,7 +321,7 @@ def _opening(
         whole.seek(whole.end_t)
         while whole.behind:  # a seek takes a limited time
             whole.poll()
-        return Outline(marks_of(whole.state), whole.state.state)
+        return Outline(Course.of(whole.state), whole.state.state)
 
     def live() -> Session:
         session = Session(log_path, LiveClock())

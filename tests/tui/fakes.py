@@ -25,7 +25,7 @@ from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.replay import Outline, Player
 from fuzztui.tui.base.themes import load_themes
 from fuzztui.tui.frame.command_sender import CommandSender
-from fuzztui.tui.frame.timeline import marks_of
+from fuzztui.tui.frame.timeline import Course
 
 WALL = 1_800_000_000.0
 CAPABILITIES = ["pause", "resume", "stop", "skip", "promote", "reset"]
@@ -290,7 +290,7 @@ class World:
 def outline(log: Log) -> Outline:
     """What a replay knows of the whole campaign."""
     whole = log.state
-    return Outline(marks_of(whole), whole.state)
+    return Outline(Course.of(whole), whole.state)
 
 
 def past(log: Log, command: CommandStatus | None) -> State:

@@ -48,8 +48,9 @@ from fuzztui.tui.frame.footer import Footer
 from fuzztui.tui.frame.header import FINDINGS
 from fuzztui.tui.frame.host import T, Tracker
 from fuzztui.tui.frame.keymap import RESERVED
+from fuzztui.tui.frame.marks import Marks
 from fuzztui.tui.frame.screen import CampaignScreen
-from fuzztui.tui.frame.timeline import Marks, Timeline
+from fuzztui.tui.frame.timeline import Timeline
 from fuzztui.tui.labels import hosts, instances
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.status import Status, status_of
@@ -210,7 +211,7 @@ class FuzzApp(ActionApp, ReplayControls):
     @property
     def marks(self) -> Marks:
         """The marks of the whole replayed campaign."""
-        return self._outline.marks
+        return self._outline.course.marks
 
     async def _load_outline(self) -> None:
         try:
@@ -419,7 +420,7 @@ class FuzzApp(ActionApp, ReplayControls):
         self.refresh_footer()
         if self.player is not None:
             self.player.hold_at(self.end_t)
-            screen.query_one(Timeline).show(self.player.position(self.end_t), self.marks)
+            screen.query_one(Timeline).show(self.player.position(self.end_t), self._outline.course)
 
     def _problem_texts(self) -> list[str]:
         troubles = []

@@ -8,15 +8,19 @@ from typing import ClassVar
 from rich.cells import cell_len
 from textual.binding import BindingType
 
+from fuzztui.kernel.model.gains import Gains
 from fuzztui.kernel.model.state import State
 from fuzztui.tui.base import format
-from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, width_of
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, merged, width_of
 from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.frame.actions import bindings
+from fuzztui.tui.frame.heat import heat_strip
 from fuzztui.tui.frame.host import host
 from fuzztui.tui.labels.event_rows import EventRow, event_rows
 
 _TITLE = " Events "
+_LEAST_STRIP = 30
+"""Cells from which on there is room for the gains in the title."""
 
 
 class EventList(Canvas, can_focus=True):
@@ -32,6 +36,8 @@ class EventList(Canvas, can_focus=True):
         super().__init__()
         self._rows: Sequence[EventRow] = ()
         self._advice = ""
+        self._gains: tuple[Gains, float] | None = None
+        """The gains that the title shows, and the campaign time until which; None: none."""
         self._cursor = 0
         self._top = 0
 
@@ -48,6 +54,11 @@ class EventList(Canvas, can_focus=True):
     def advise(self, text: str) -> None:
         """Show an advice in the title; an empty string: none."""
         self._advice = text
+        self.repaint()
+
+    def heat(self, gains: Gains, now: float) -> None:
+        """Show in the title when the gains came, from the start until ``now``."""
+        self._gains = gains, now
         self.repaint()
 
     @property
@@ -73,8 +84,14 @@ class EventList(Canvas, can_focus=True):
         title = [TextSpan(_TITLE, "bold primary" if self.has_focus else "bold")]
         if self._advice:
             title += [TextSpan("── ", "rule"), TextSpan(f"{plain(self._advice)} ", "hang")]
-        rest = max(0, width - width_of(title) - 1)
-        return [*title, TextSpan("─" * rest, "rule")]
+        rule = ("─", "rule")
+        rest = [rule] * max(0, width - width_of(title) - 1)
+        if self._gains and len(rest) >= _LEAST_STRIP:
+            title += [TextSpan("─ ", "rule"), TextSpan("gains ", "muted")]
+            del rest[-len("─ gains ") :]
+            strip = heat_strip(*self._gains, len(rest))
+            rest[: len(strip)] = [cell or rule for cell in strip]
+        return [*title, *merged(rest)]
 
     def _line(self, row: EventRow, width: int, name: int, *, under: bool) -> Line:
         event = row.described

@@ -9,6 +9,7 @@ from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
+from fuzztui.kernel.model.gains import Gains
 from fuzztui.kernel.model.passive import is_passive
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.series import Series
@@ -192,7 +193,10 @@ class OverviewScreen(CampaignScreen):
         """Update ages."""
         super().tick(status)
         self._show_totals(status)
-        self.query_one(EventList).advise(status.advice)
+        events = self.query_one(EventList)
+        events.advise(status.advice)
+        if status.mode == "live":  # in a replay the timeline shows them
+            events.heat(Gains.of(self.campaign, named=False), status.now)
         self._close(status)
         # Only rows whose ages have changed: a fleet may have a hundred.
         now = {id: ages(i, status) for id, i in list(self.campaign.instances.items())}
