@@ -45,6 +45,7 @@ from fuzztui.tui.frame.banner import Banner
 from fuzztui.tui.frame.command_sender import REMEMBER, CommandSender
 from fuzztui.tui.frame.feature_screens import absent_screens, feature_screens
 from fuzztui.tui.frame.footer import Footer
+from fuzztui.tui.frame.ghost import GHOST_HIDDEN, Ghost
 from fuzztui.tui.frame.header import FINDINGS
 from fuzztui.tui.frame.host import T, Tracker
 from fuzztui.tui.frame.keymap import RESERVED
@@ -75,6 +76,8 @@ class Opening:
     mode: str = "live"
     player: Player | None = None
     """The controls of the clock; None: not a replay."""
+    ghost: Callable[[str], Ghost | None] = lambda _: None
+    """Returns the run with a path to compare with, or for "" the earlier one of the same target."""
     outline: Callable[[], Outline] = Outline
     """Returns the outline of the whole campaign, for a replay."""
     running: Callable[[], int | None] = lambda: None
@@ -155,6 +158,7 @@ class FuzzApp(ActionApp, ReplayControls):
         self._dead = ""
         """Why the watcher of someone else's campaign ended; an empty string while it runs."""
         self._outline = Outline()
+        self._ghost: Ghost | None = None
         self._present = self.mode == "replay"
         """Whether the screens have shown the end of the log: until then they show the past."""
         self._typed: list[events.Key] = []
@@ -221,6 +225,27 @@ class FuzzApp(ActionApp, ReplayControls):
         if self.player is not None:
             self.player.kind = self.marks.first_kind()
         self.tick()
+
+    @property
+    def ghost(self) -> Ghost | None:
+        """The run whose curves are drawn for comparison; None: there is none, or it is hidden."""
+        return None if GHOST_HIDDEN in self.choices else self._ghost
+
+    async def _load_ghost(self, run: str) -> None:
+        try:
+            self._ghost = await in_thread(lambda: self._opening.ghost(run))
+        except Exception as e:  # without it the charts are as useful
+            if run:
+                self.notify(plain(f"{run}: {e}"), severity="warning", timeout=8)
+            return
+        if isinstance(screen := self._drawn_screen, OverviewScreen):
+            screen.redraw_charts()
+
+    def compare_with(self, run: str | None) -> None:
+        """Draw the curves of the run with that path, too; None: keep those that are drawn."""
+        if run is not None:
+            self.choose(GHOST_HIDDEN, False)
+            self.run_worker(self._load_ghost(run), group="ghost", exclusive=True)
 
     async def _watch(self) -> None:
         while True:
@@ -327,6 +352,7 @@ class FuzzApp(ActionApp, ReplayControls):
     def on_present(self) -> None:
         """Note that the screens show the present, and carry out what was typed for it."""
         self._present = True
+        self.run_worker(self._load_ghost(""), group="ghost")
         self.call_later(self._press_typed)
         self.tick()
 

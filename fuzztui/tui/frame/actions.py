@@ -69,6 +69,10 @@ CHARTS = (
         "Name the key that goes to the charts: there the arrows move a cursor", mode="live"),
     _chart_action("overview.charts", ("v",), "Charts",
         "Show other charts: findings, corpus, growth per minute, library code", footer=18),
+    _chart_action("overview.ghost", ("o",), "Earlier run",
+        "Show or hide, as a thin line, the earlier run of the same target"),
+    _chart_action("overview.ghost_of", ("O",), "Compare",
+        "Show another run as a thin line, by its directory"),
     _chart_action("overview.window", ("w",), "Window",
         "Charts of the last 5 minutes, of the last hour, or of the whole campaign", footer=19),
     *(

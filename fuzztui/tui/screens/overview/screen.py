@@ -16,12 +16,14 @@ from fuzztui.kernel.model.series import Series
 from fuzztui.kernel.model.state import Changes, Instance, State
 from fuzztui.kernel.wire.commands import Pause, Resume
 from fuzztui.tui.base.canvas import Line
+from fuzztui.tui.base.dialogs import AskScreen
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import ActionContext, row_context
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.box import BoxScreen
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.feature_screens import overview_lines
+from fuzztui.tui.frame.ghost import GHOST_HIDDEN
 from fuzztui.tui.frame.overview_line import OverviewLine
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
@@ -302,7 +304,7 @@ class OverviewScreen(CampaignScreen):
     def _show_charts(self, state: State) -> None:
         charts = self.query_one(ChartGrid)
         if charts.display:
-            charts.show(state, self.host.status, *self._room_for_charts())
+            charts.show(state, self.host.status, *self._room_for_charts(), self.host.ghost)
 
     def _room_for_charts(self) -> tuple[int, int]:
         """Return columns and rows of charts."""
@@ -334,6 +336,16 @@ class OverviewScreen(CampaignScreen):
     @on(ChartGrid.Turned)
     def _turned(self) -> None:
         self.redraw_charts()
+
+    def do_overview_ghost(self) -> None:
+        """Show or hide the curves of an earlier run."""
+        self.host.choose(GHOST_HIDDEN, GHOST_HIDDEN not in self.host.choices)
+        self.redraw_charts()
+
+    def do_overview_ghost_of(self) -> None:
+        """Ask for the run whose curves are drawn in addition."""
+        question = "The directory of a run, whose curves are drawn as thin lines:"
+        self.app.push_screen(AskScreen("Compare", question, "runs/NAME"), self.host.compare_with)
 
     def do_overview_window(self) -> None:
         """Show the next window of time."""
