@@ -21,7 +21,7 @@ from fuzztui.cli.worklist import folded_slots, stage_rows
 from fuzztui.features.comparisons.fold import made_for_comparisons
 from fuzztui.features.watch.directories import Trees, WatchError
 from fuzztui.kernel.base.signals import is_by_signal, signal_name
-from fuzztui.kernel.base.text import ago, brief, several
+from fuzztui.kernel.base.text import ago, brief, clock, several
 from fuzztui.kernel.model.discovery import discovery_rate, discovery_text
 from fuzztui.kernel.model.feature import features, list_of
 from fuzztui.kernel.model.figures import titled
@@ -49,6 +49,7 @@ from fuzztui.kernel.model.selectors import (
 )
 from fuzztui.kernel.model.state import Finding, Instance, State
 from fuzztui.kernel.model.stats import PASSIVE
+from fuzztui.kernel.model.story import story
 from fuzztui.kernel.model.verdicts import verdict_of
 from fuzztui.kernel.model.yields import Yields, campaign_yields, rate_words
 from fuzztui.kernel.remote.mirrored import origin_of, run_name
@@ -294,7 +295,7 @@ def _shard(state: State) -> Iterator[tuple[str, str]]:
 def status_text(run: Path, now: RunStatus) -> str:
     """Return the text that ``status`` prints: aligned rows, then a line for each instance."""
     state, rows = now.state, status_rows_of(run, now)
-    lines = [f"{name:<9} {brief(text)}" for name, text in rows]
+    lines = [f"{name:<9} {brief(text)}" for name, text in [*rows, *_story_rows(state)]]
     shown, folded = folded_slots(state)
     found = tallies(state)
     width = max([9, *(len(brief(i.id)) for i in shown)])
@@ -326,6 +327,13 @@ def status_text(run: Path, now: RunStatus) -> str:
         lines.append(f"{who} ended {duration(now.gone_s)} ago{still}")
         lines.append(f"{where}fuzztui {file} {again}")
     return "\n".join(lines)
+
+
+def _story_rows(state: State) -> Iterator[tuple[str, str]]:
+    name = "story"
+    for m in story(state):
+        yield name, f"{clock(m.t)} {m.kind:<8} {m.text}"
+        name = ""
 
 
 def _instance_lines(

@@ -27,6 +27,7 @@ from fuzztui.kernel.model.host_summary import waiting_commands
 from fuzztui.kernel.model.mutants import Summary, mutants_summary
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Changes, CommandStatus, State
+from fuzztui.kernel.model.story import Moment, story
 from fuzztui.kernel.session import Session
 from fuzztui.tui.app.action_app import ActionApp
 from fuzztui.tui.app.attention import MAX_TEXT, Attention, alert_sequence, announcement
@@ -225,6 +226,11 @@ class FuzzApp(ActionApp, ReplayControls):
         if self.player is not None:
             self.player.kind = self.marks.first_kind()
         self.tick()
+
+    @property
+    def story(self) -> Sequence[Moment]:
+        """The moments of the campaign, in a replay of all of it. Call it while it is not folded."""
+        return self._outline.story if self.player is not None else story(self.campaign)
 
     @property
     def ghost(self) -> Ghost | None:

@@ -69,6 +69,8 @@ CHARTS = (
         "Name the key that goes to the charts: there the arrows move a cursor", mode="live"),
     _chart_action("overview.charts", ("v",), "Charts",
         "Show other charts: findings, corpus, growth per minute, library code", footer=18),
+    _chart_action("overview.story", ("y",), "Story",
+        "Show the moments that mattered in place of the latest events, or these again", footer=20),
     _chart_action("overview.ghost", ("o",), "Earlier run",
         "Show or hide, as a thin line, the earlier run of the same target"),
     _chart_action("overview.ghost_of", ("O",), "Compare",
