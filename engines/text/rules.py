@@ -8,6 +8,8 @@ rules, and says what the holes mean.
 from __future__ import annotations
 
 import re
+import signal
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.engines.text.edits import MAX_SPAN, Edit, sampled, trimmed
+from fuzztui.engines.text.limit import limited
 
 TABLE: Final = Path(__file__).with_name("rules.txt")
 
@@ -23,6 +26,9 @@ UNPARSED: Final = ("awk", "lisp")
 
 MAX_INPUT: Final = 32 << 10
 """Bytes of an input; rules are not searched for in longer ones."""
+
+RULE_SECONDS: Final = 2.0
+"""CPU seconds for a rule in an input, and of all rules before the last one."""
 
 _DEPTH: Final = 6
 """Brackets within brackets in a hole."""
@@ -168,11 +174,28 @@ def rules_of(language: str) -> tuple[Rule, ...]:
     return tuple(rules)
 
 
-def rule_edits(rules: Iterable[Rule], data: bytes, most: int) -> Mapping[str, Sequence[Edit]]:
+def rule_edits(
+    rules: Iterable[Rule], data: bytes, most: int, problems: dict[str, str]
+) -> Mapping[str, Sequence[Edit]]:
     """At most ``most`` edits, by the text of their rules: all of rare rules, the others evenly
-    spread.
+    spread. After :data:`RULE_SECONDS` the other rules are skipped.
+
+    ``problems``: rules that are left out, and the reasons; a rule that takes so long is added.
     """
-    if len(data) > MAX_INPUT:
-        return {}
-    found = {rule.text: edits for rule in rules if (edits := [*rule.edits(data)])}
-    return sampled(found, most)
+    found, over = dict[str, list[Edit]](), time.thread_time() + RULE_SECONDS
+    for rule in rules if len(data) <= MAX_INPUT else ():
+        if time.thread_time() > over:
+            break
+        if rule.text in problems:
+            continue
+        try:
+            with limited(RULE_SECONDS, signal.ITIMER_VIRTUAL, signal.SIGVTALRM, _interrupt):
+                found[rule.text] = [*rule.edits(data)]
+        except TimeoutError:
+            problems[rule.text] = f"{RULE_SECONDS:g} s of CPU time were too few for one entry"
+    return sampled({text: edits for text, edits in found.items() if edits}, most)
+
+
+def _interrupt(*_: object) -> None:
+    """Handle a signal, which searches look for."""
+    raise TimeoutError
