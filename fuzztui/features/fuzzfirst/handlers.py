@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from fuzztui.features.fuzzfirst.budget import switched
 from fuzztui.features.fuzzfirst.fold import can_go_on, goes_on, queue
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.passive import MUTANT_INPUTS
@@ -17,13 +18,22 @@ from fuzztui.kernel.model.state import Mutant, State
 from fuzztui.kernel.wire.commands import (
     MarkEquivalent,
     MoveMutants,
+    MutantCommand,
     PromoteMutants,
     RequeueMutants,
     RestoreMutants,
     SkipMutants,
+    UseMutants,
 )
-from fuzztui.kernel.wire.events import Event, MutantPositions, MutantProgress, MutantState
+from fuzztui.kernel.wire.events import (
+    Event,
+    MutantPositions,
+    MutantProgress,
+    MutantState,
+    PhaseStarted,
+)
 from fuzztui.kernel.wire.selection import SelectionError, parse_selection
+from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import SupervisorError
 from fuzztui.run.process.service import Handler, Progress, Service
 
@@ -36,7 +46,8 @@ class WorklistKeeper(Service):
 
     directory = MUTANT_INPUTS
 
-    def __init__(self, state: State, record: Callable[..., None]) -> None:
+    def __init__(self, campaign: Campaign, state: State, record: Callable[..., None]) -> None:
+        self._campaign = campaign
         self._state = state
         self._record = record
 
@@ -51,6 +62,7 @@ class WorklistKeeper(Service):
                 (RequeueMutants.name, self.requeue),
                 (MarkEquivalent.name, self.equivalent),
                 (RestoreMutants.name, self.restore),
+                (UseMutants.name, self.use),
             )
         }
 
@@ -63,7 +75,8 @@ class WorklistKeeper(Service):
                 message += "; mutants have turns again when the target is stuck"
             elif self._state.stage != "mutants" and queue(self._state):
                 message += "; to fuzz mutants again, stop and resume the campaign"
-            if self._growing and parse_selection(command.select).conditions:
+            is_open = isinstance(command, MutantCommand) and self._growing
+            if is_open and parse_selection(command.select).conditions:
                 message += "; mutants that are listed later are not included"
             return message
 
@@ -162,14 +175,37 @@ class WorklistKeeper(Service):
         self._record(*events)
         return f"{_count(chosen)} as before"
 
+    async def use(self, command: UseMutants, progress: Progress) -> str:
+        """Let instances share mutants in another way, from the next turn on."""
+        self._check_phase()
+        campaign, count = self._campaign, self._campaign.instances
+        if command.problem:
+            raise SupervisorError(command.problem)
+        if campaign.table("mutants")["cluster"]:
+            raise SupervisorError("mutants.cluster fuzzes each mutant on one worker: parallel only")
+        if count == 1:
+            raise SupervisorError(
+                "the campaign has one instance (engine.instances), which fuzzes "
+                "one mutant at a time; start it with more instances"
+            )
+        plan = switched(campaign, self._state.plan, command.use)
+        self._record(PhaseStarted(self._state.stage, plan))
+        if command.use == "parallel":
+            return f"from the next turn on, each of {count} instances fuzzes a mutant of its own"
+        return f"from the next turn on, all {count} instances fuzz one mutant at a time"
+
     # ---------------------------------------------------------------- selecting
 
-    def _selected(self, select: str) -> list[Mutant]:
+    def _check_phase(self) -> None:
+        """Raise SupervisorError if no mutant can have a turn any more."""
         if self._state.stage != "mutants" and not can_go_on(self._state):
             raise SupervisorError(
                 "the mutant phase is over and its budget used up; stop the campaign and resume it "
                 "with a larger campaign.budget, of which mutants get their share"
             )
+
+    def _selected(self, select: str) -> list[Mutant]:
+        self._check_phase()
         try:
             found = parse_selection(select).of(self._state.mutants.values())
         except SelectionError as e:

@@ -90,16 +90,18 @@ sources = ["a.c"]
             asyncio.run(corpora.start(State()))
             return corpora
 
-        def begin(self, corpora, slot, program):
-            return asyncio.run(corpora.prepare_turn(f"mutant of {slot}", slot, program))
+        def begin(self, corpora, slot, program, *, parallel=False):
+            turn = corpora.prepare_turn(f"mutant of {slot}", slot, program, parallel=parallel)
+            return asyncio.run(turn)
 
         def find(self, slot, name, text):
             queue = home.in_slot(slot).out / slot / "queue"
             queue.mkdir(parents=True, exist_ok=True)
             (queue / name).write_text(text)
 
-        def end(self, corpora, slot, program):
-            return asyncio.run(corpora.transfer_turn(f"mutant of {slot}", slot, program, ("x",)))
+        def end(self, corpora, slot, program, *, parallel=False):
+            turn = f"mutant of {slot}", slot, program, ("x",)
+            return asyncio.run(corpora.transfer_turn(*turn, parallel=parallel))
 
     return Lab()
 
@@ -122,6 +124,32 @@ def test_a_turn_that_never_began_leaves_the_corpus_as_it_was(lab, corpora):
     lab.end(corpora, "m2", Program())  # skipped before it had a queue
     assert texts(lab.begin(corpora, "m3", Program())) == ["found", "one", "three", "two"]
     assert texts(lab.begin(lab.corpora(), "m4", Program())) == ["found", "one", "three", "two"]
+
+
+def test_parallel_turns_start_from_the_seeds_and_the_last_corpus_waits(lab, corpora):
+    lab.begin(corpora, "m1", Program())
+    lab.find("m1", FOUND, "found")
+    lab.end(corpora, "m1", Program())
+    for slot in ("m2", "m3"):  # the campaign was switched to parallel use
+        assert texts(lab.begin(corpora, slot, Program(), parallel=True)) == ["one", "three", "two"]
+        lab.find(slot, FOUND, f"of {slot}")
+        lab.end(corpora, slot, Program(), parallel=True)
+    assert texts(lab.begin(corpora, "m4", Program())) == ["found", "one", "three", "two"]
+    lab.end(corpora, "m4", Program())
+    assert texts(lab.begin(corpora, "m5", Program())) == ["found", "one", "three", "two"]
+
+
+def test_seeds_of_which_the_next_turn_has_no_copy_are_kept(lab, corpora):
+    lab.begin(corpora, "m1", Program())
+    lab.find("m1", FOUND, "found")
+    lab.end(corpora, "m1", Program())
+    lab.begin(corpora, "m2", Program())
+    lab.end(corpora, "m2", Program())
+    lab.begin(corpora, "m3", Program(), parallel=True)
+    corpora = lab.corpora()  # m3 is continued by a supervisor with sequential use
+    lab.end(corpora, "m3", Program())
+    kept = {path.read_text() for path in lab.home.in_slot("m2").seeds.iterdir()}
+    assert "found" in kept
 
 
 def test_a_mutant_on_which_the_seeds_reach_less(lab, monkeypatch):

@@ -30,9 +30,21 @@ def _why_not_judge(now: ActionContext) -> str:
 def why_not_steer_mutants(now: ActionContext) -> str:
     """Why mutants cannot be steered; in fuzz-first: only during the mutant phase they can."""
     reason = why_not_steer(now) or ("" if now.row else "no mutant under the cursor")
-    if not reason and now.stage and now.stage != "mutants" and not about(now).go_on:
-        return "the mutant phase is over: its budget is used up, the target is being fuzzed"
-    return reason
+    return reason or _why_over(now)
+
+
+def why_not_use(now: ActionContext) -> str:
+    """Why the use of mutants cannot be changed."""
+    return why_not_steer(now) or ("" if now.stage else _NO_WORKLIST) or _why_over(now)
+
+
+def _why_over(now: ActionContext) -> str:
+    over = now.stage and now.stage != "mutants" and not about(now).go_on
+    text = "the mutant phase is over: its budget is used up, the target is being fuzzed"
+    return text if over else ""
+
+
+_NO_WORKLIST = "this campaign has no worklist of mutants"
 
 
 _OVER = {
@@ -61,7 +73,7 @@ def why_not_move(now: ActionContext) -> str:
 
 def why_not_move_step(now: ActionContext) -> str:
     """Why the mutant cannot move up or down in the worklist."""
-    return why_not_move(now) or ("" if now.stage else "this campaign has no worklist of mutants")
+    return why_not_move(now) or ("" if now.stage else _NO_WORKLIST)
 
 
 def why_not_skip(now: ActionContext) -> str:
