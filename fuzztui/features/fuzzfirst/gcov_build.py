@@ -19,17 +19,16 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.features.fuzzfirst.build_tree import BuildTree
+from fuzztui.features.fuzzfirst.failed_builds import build_target
 from fuzztui.features.fuzzfirst.wrappers import AFL_MACROS
 from fuzztui.kernel.base.text import visible
-from fuzztui.run.afl.build import build_environment, telling_lines
+from fuzztui.run.afl.build import build_environment
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import SupervisorError
-from fuzztui.run.process.execute import ProcessMark, execute
+from fuzztui.run.process.execute import ProcessMark
 from fuzztui.run.process.reaper import own_children
 from fuzztui.run.triage.program import TargetProgram
 from fuzztui.run.triage.sandbox import open_sandbox
-
-LIMIT_S = 6 * 3600.0
 
 _COMPILERS = {"gcc": ("cc", "clang", "gcc"), "g++": ("c++", "clang++", "g++")}
 """The compiler that replaces AFL++'s compilers of these names."""
@@ -124,27 +123,14 @@ class GcovBuild:
         await asyncio.to_thread(tree.make)
         await asyncio.to_thread(self._forget_others)
         await asyncio.to_thread(_make_tools, place, self._needs)
-        env = {
-            **build_environment(self._campaign),
-            "CC": "afl-cc",
-            "CXX": "afl-c++",
-            "SOURCE": str(tree.source),
-        }
-        env["PATH"] = f"{place / 'bin'}{os.pathsep}{env.get('PATH', os.environ['PATH'])}"
-        outcome = await execute(
-            ["sh", "-eu", "-c", self._campaign.target["build"]],
-            self._mark,
-            cwd=tree.build,
-            limit=LIMIT_S,
-            env=env,
-            stdout=True,
-        )
-        if outcome.status != 0 or not self._file.is_file():
-            lines = outcome.output.decode(errors="replace").splitlines()
-            said = "".join(f"\n  {visible(line)}" for line in telling_lines(filter(None, lines)))
-            status, made = outcome.status, visible(self._file.name)
-            said = said or (f" exit status {status}" if status else f" it makes no {made}")
-            raise SupervisorError(f"{self._needs}: the build with gcc --coverage failed:{said}")
+        path = build_environment(self._campaign).get("PATH", os.environ["PATH"])
+        env = {"CC": "afl-cc", "CXX": "afl-c++", "PATH": f"{place / 'bin'}{os.pathsep}{path}"}
+        why = await build_target(
+            self._campaign, self._mark, tree, self._file,
+            what="the build with gcc --coverage", env=env,
+        )  # fmt: skip
+        if why:
+            raise SupervisorError(f"{self._needs}: {why}")
 
     async def run(self, data: bytes) -> None:
         """Run one input. Its counts are added to those of earlier ones."""
