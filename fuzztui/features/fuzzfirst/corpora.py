@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +35,7 @@ from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.observe.afl_names import ADDED
+from fuzztui.run.observe.afl_names import ADDED, parse_name
 
 MAX_LOST = 3
 MAX_LOST_SHARE = 0.25
@@ -89,6 +90,8 @@ class Corpora:
         strict = campaign.table("mutants")["oracle"] == "output"
         self._outputs = backend.outputs() if strict else None
         self._comparing, self._repairing = asyncio.Lock(), asyncio.Lock()
+        self._repaired: Counter[str] = Counter()
+        """New edges by repaired near misses, by turn, until the turn is credited with them."""
         self._from_target = False
         """Whether the target comes first: then what it found is among the seeds of turns."""
         self._seeds: list[Input] = []
@@ -175,9 +178,10 @@ class Corpora:
             trouble = f"not all inputs that it found could be run on the target: {e}"
         else:
             try:
-                edges += await self._repair()
+                await self._repair()
             except SupervisorError as e:  # the near misses wait for the next turn
                 trouble = str(e)
+            edges += self._repaired.pop(slot, 0)
         on_target = self._transfer.verdicts
         on_mutant: dict[str, str] = {}
         kills: dict[str, str] = {}
@@ -200,19 +204,17 @@ class Corpora:
         brought = by_slot[slot] | {"kills": len(self.matrix.killers(mutant))}
         return TurnResult(brought, edges, trouble, by_slot)
 
-    async def _repair(self) -> int:
-        """Run on the target what is made of near misses, each once; return the new edges."""
-        edges = 0
+    async def _repair(self) -> None:
+        """Run on the target what is made of near misses, each once, also of other turns."""
 
         async def take(one: Input, made: list[Input]) -> None:
-            nonlocal edges
-            edges += await self._transfer.take(made)
+            turn = parse_name(one.path.name).sync.partition("-")[0]
+            self._repaired[turn] += await self._transfer.take(made)
             self._transfer.note_repaired(one)
 
         if (repair := self._backend.repair) is not None:
             async with self._repairing:
                 await repair(await asyncio.to_thread(self._transfer.near_misses), take)
-        return edges
 
     async def _telling(self, command: Sequence[str], queue: list[Input]) -> dict[str, str]:
         """Return the inputs of ``queue`` that kill the mutant by another output, by origin.
