@@ -95,8 +95,8 @@ class Rule:
             # What begins with an expression is searched for at the beginning of expressions only.
             pattern += r"(?<![^\s(\[{,;])" if hole["name"] and not pattern else ""
             group, at = _group(hole), hole.end()
-            body = _body(hole, lisp=lisp)
-            pattern += f"(?P={group})" if group in groups else f"(?P<{group}>{body})"
+            again = group in groups
+            pattern += f"(?P={group})" if again else f"(?P<{group}>{_body(hole, lisp=lisp)})"
             groups.add(group)
         pattern += _literal(left[at:], after_hole=at > 0, before_hole=False)
         if unknown := [hole[0] for hole in _HOLE.finditer(right) if _group(hole) not in groups]:
@@ -142,9 +142,15 @@ def _body(hole: re.Match[str], *, lisp: bool) -> str:
     """
     if hole["of"]:
         return hole["of"]
-    if hole["word"]:  # which text or a hole before it may begin
-        return r"\w++" if re.search(r"[\w\]]\Z", hole.string[: hole.start()]) else r"\b\w++"
     following = hole.string[hole.end() :]
+    if hole["word"]:  # which text or a hole before it may begin
+        if after := re.match(r"\w+|:\[\[\w+\]\]", following, re.ASCII):
+            name = hole["word"]
+            raise ValueError(
+                f"{hole[0]}{after[0]} never matches: {hole[0]} takes all letters and digits to the "
+                f"end of a word; write :[{name}~\\w+?]{after[0]}"
+            )
+        return r"\w++" if re.search(r"[\w\]]\Z", hole.string[: hole.start()]) else r"\b\w++"
     if following.startswith(":["):
         raise ValueError(f"put text or a blank after {hole[0]}: nothing shows where that hole ends")
     first = re.search(r"\w+|[^\w ]", following)

@@ -208,6 +208,8 @@ WHILE = "(if :[test] :[rest]) ==> (while :[test] :[rest])"
         ("f(:[a]) ==> :[b]", "the rewrite uses the hole :[b], which the pattern lacks"),
         ("f(:[a]) ==> :[id()]", ":[id()] is no hole"),
         ("f(:[a]) ==> :[a].UPPERCASE", "write :[a] without .UPPERCASE"),
+        (":[[a]]px ==> x", ":[[a]]px never matches: :[[a]] takes all letters and digits"),
+        ("f(:[[a]]:[[b]]) ==> x", r"write :[a~\w+?]:[[b]]"),
         ("f(:[a]:[b]) ==> x", "put text or a blank after :[a]"),
         ("f(:[a~(]) ==> x", "the regular expression of a hole is wrong: missing )"),
         ("f(:[a~x{9999999999}]) ==> x", "the regular expression of a hole is wrong: "),
