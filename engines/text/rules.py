@@ -145,10 +145,9 @@ def _body(hole: re.Match[str], *, lisp: bool) -> str:
     following = hole.string[hole.end() :]
     if hole["word"]:  # which text or a hole before it may begin
         if after := re.match(r"\w+|:\[\[\w+\]\]", following, re.ASCII):
-            name = hole["word"]
             raise ValueError(
-                f"{hole[0]}{after[0]} never matches: {hole[0]} takes all letters and digits to the "
-                f"end of a word; write :[{name}~\\w+?]{after[0]}"
+                f"{hole[0]}{after[0]} never matches: {hole[0]} takes the rest of a word, all "
+                f"letters and digits; write :[{hole['word']}~\\w+?]{after[0]}"
             )
         return r"\w++" if re.search(r"[\w\]]\Z", hole.string[: hole.start()]) else r"\b\w++"
     if following.startswith(":["):

@@ -155,10 +155,7 @@ def wants_mutants(campaign: Campaign, state: State) -> bool:
     if state.stage != "target":
         return True
     plan = plan_of(campaign, state)
-    used = plan.get("before_s", 0.0)
-    if campaign.budget_trials:
-        used = float(sum(i.stats.execs for i in state.instances.values() if i.mutant))
-    left = (plan["mutants_trials"] or plan["mutants_s"]) - used
+    left = (plan["mutants_trials"] or plan["mutants_s"]) - budget(state)[0]
     return bool(queue(state)) and left >= MIN_LEFT
 
 

@@ -18,7 +18,6 @@ from fuzztui.kernel.model.state import Mutant, State
 from fuzztui.kernel.wire.commands import (
     MarkEquivalent,
     MoveMutants,
-    MutantCommand,
     PromoteMutants,
     RequeueMutants,
     RestoreMutants,
@@ -62,9 +61,8 @@ class WorklistKeeper(Service):
                 (RequeueMutants.name, self.requeue),
                 (MarkEquivalent.name, self.equivalent),
                 (RestoreMutants.name, self.restore),
-                (UseMutants.name, self.use),
             )
-        }
+        } | {UseMutants.name: self.use}
 
     def with_hints(self, handler: Handler) -> Handler:
         """Wrap a handler: its answer also says what the command does not do in this phase."""
@@ -75,8 +73,7 @@ class WorklistKeeper(Service):
                 message += "; mutants have turns again when the target is stuck"
             elif self._state.stage != "mutants" and queue(self._state):
                 message += "; to fuzz mutants again, stop and resume the campaign"
-            is_open = isinstance(command, MutantCommand) and self._growing
-            if is_open and parse_selection(command.select).conditions:
+            if self._growing and parse_selection(command.select).conditions:
                 message += "; mutants that are listed later are not included"
             return message
 
@@ -139,10 +136,8 @@ class WorklistKeeper(Service):
         chosen = [m for m in self._selected(command.select) if m.stage not in AT_WORK]
         if not chosen:
             raise SupervisorError("the mutant has its turn now; skip it first")
-        events: list[Event] = []
-        for mutant in chosen:
-            events += [MutantState("", mutant.id, "pending"), MutantProgress(mutant.id, "queued")]
-        self._record(*events)
+        pending = (MutantState("", m.id, "pending") for m in chosen)
+        self._record(*pending, *(MutantProgress(m.id, "queued") for m in chosen))
         return f"{_count(chosen)} queued again"
 
     async def restore(self, command: RestoreMutants, progress: Progress) -> str:
@@ -179,15 +174,13 @@ class WorklistKeeper(Service):
         """Let instances share mutants in another way, from the next turn on."""
         self._check_phase()
         campaign, count = self._campaign, self._campaign.instances
-        if command.problem:
-            raise SupervisorError(command.problem)
+        problem = command.problem
         if campaign.table("mutants")["cluster"]:
-            raise SupervisorError("mutants.cluster fuzzes each mutant on one worker: parallel only")
-        if count == 1:
-            raise SupervisorError(
-                "the campaign has one instance (engine.instances), which fuzzes "
-                "one mutant at a time; start it with more instances"
-            )
+            problem = "mutants.cluster fuzzes each mutant on one worker: parallel only"
+        elif count == 1:
+            problem = "engine.instances is 1: one instance fuzzes one mutant at a time"
+        if problem:
+            raise SupervisorError(problem)
         plan = switched(campaign, self._state.plan, command.use)
         self._record(PhaseStarted(self._state.stage, plan))
         if command.use == "parallel":

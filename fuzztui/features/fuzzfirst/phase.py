@@ -165,11 +165,6 @@ class MutantPhase:
         if places := first_places(state, again, self._supply.base):
             self._context.record(MutantPositions(places))
 
-    def _put_off(self) -> None:
-        """Let mutants of roadblocks that bring nothing wait for all others."""
-        if places := late_places(self._context.state, self._supply.base):
-            self._context.record(MutantPositions(places))
-
     async def _prepare(self) -> None:
         if self._campaign.table("mutants")["cluster"]:
             self._report_step("asking the workers of the cluster")
@@ -211,7 +206,9 @@ class MutantPhase:
             command, parallel = self._supply.command(mutant), self._turns[mutant.id]
             turn = Turn(self._resources, mutant.id, command, parallel=parallel)
             await turn.run()
-            self._put_off()
+            # Other mutants of a roadblock that brings nothing wait for all others.
+            if places := late_places(self._context.state, self._supply.base):
+                self._context.record(MutantPositions(places))
             if not self._context.leaving:  # else the turn is continued on resume
                 await asyncio.to_thread(turn.tidy, self._supply.into(mutant))
             del self._turns[mutant.id]
@@ -236,8 +233,9 @@ class MutantPhase:
                 # After a command has changed the use of mutants, turns keep their instances.
                 busy = sum(1 if alone else every for alone in self._turns.values())
                 is_room = busy + (1 if parallel else every) <= every
-                ready = (m for m in waiting if m.stage in AT_WORK or self._can_start(m))
-                if is_room and (mutant := next(ready, None)) is not None:
+                may_start = is_room and (self._left_over or state.state != "paused")
+                ready = (m for m in waiting if self._left_over or self._supply.is_built(m))
+                if may_start and (mutant := next(ready, None)) is not None:
                     # Before any await: other runners choose mutants, too.
                     if self._left_over:
                         self._left_over.pop(0)
@@ -254,9 +252,6 @@ class MutantPhase:
         if self._context.leaving:
             raise CampaignStopping
         return found[0] if found else None
-
-    def _can_start(self, mutant: Mutant) -> bool:
-        return self._supply.is_built(mutant) and self._context.state.state != "paused"
 
     def _spent(self) -> bool:
         used, of = budget(self._context.state, self._context.now())

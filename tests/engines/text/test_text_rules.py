@@ -208,7 +208,7 @@ WHILE = "(if :[test] :[rest]) ==> (while :[test] :[rest])"
         ("f(:[a]) ==> :[b]", "the rewrite uses the hole :[b], which the pattern lacks"),
         ("f(:[a]) ==> :[id()]", ":[id()] is no hole"),
         ("f(:[a]) ==> :[a].UPPERCASE", "write :[a] without .UPPERCASE"),
-        (":[[a]]px ==> x", ":[[a]]px never matches: :[[a]] takes all letters and digits"),
+        (":[[a]]px ==> x", ":[[a]]px never matches: :[[a]] takes the rest of a word"),
         ("f(:[[a]]:[[b]]) ==> x", r"write :[a~\w+?]:[[b]]"),
         ("f(:[a]:[b]) ==> x", "put text or a blank after :[a]"),
         ("f(:[a~(]) ==> x", "the regular expression of a hole is wrong: missing )"),

@@ -189,7 +189,7 @@ def test_the_use_of_mutants_is_in_the_plan(desk):
 @pytest.mark.parametrize(
     ("desk", "use", "words"),
     [
-        (Desk(instances=1), "parallel", "one instance"),
+        (Desk(instances=1), "parallel", "engine.instances is 1"),
         (Desk(cluster=True), "sequential", "parallel only"),
         (Desk(), "both", "'both' is unknown; choose sequential or parallel"),
     ],

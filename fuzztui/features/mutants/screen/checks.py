@@ -30,21 +30,9 @@ def _why_not_judge(now: ActionContext) -> str:
 def why_not_steer_mutants(now: ActionContext) -> str:
     """Why mutants cannot be steered; in fuzz-first: only during the mutant phase they can."""
     reason = why_not_steer(now) or ("" if now.row else "no mutant under the cursor")
-    return reason or _why_over(now)
-
-
-def why_not_use(now: ActionContext) -> str:
-    """Why the use of mutants cannot be changed."""
-    return why_not_steer(now) or ("" if now.stage else _NO_WORKLIST) or _why_over(now)
-
-
-def _why_over(now: ActionContext) -> str:
-    over = now.stage and now.stage != "mutants" and not about(now).go_on
-    text = "the mutant phase is over: its budget is used up, the target is being fuzzed"
-    return text if over else ""
-
-
-_NO_WORKLIST = "this campaign has no worklist of mutants"
+    if not reason and now.stage and now.stage != "mutants" and not about(now).go_on:
+        return "the mutant phase is over: its budget is used up, the target is being fuzzed"
+    return reason
 
 
 _OVER = {
@@ -73,7 +61,13 @@ def why_not_move(now: ActionContext) -> str:
 
 def why_not_move_step(now: ActionContext) -> str:
     """Why the mutant cannot move up or down in the worklist."""
-    return why_not_move(now) or ("" if now.stage else _NO_WORKLIST)
+    return why_not_move(now) or why_not_use(now)
+
+
+def why_not_use(now: ActionContext) -> str:
+    """Why the use of mutants cannot be changed."""
+    none = "" if now.stage else "this campaign has no worklist of mutants"
+    return why_not_steer_mutants(now) or none
 
 
 def why_not_skip(now: ActionContext) -> str:
