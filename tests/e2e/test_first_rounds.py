@@ -128,7 +128,7 @@ def test_rounds_follow_each_other_and_are_the_same_in_each_run(make):
 
 def test_a_paused_instance_is_still_paused_after_a_round(make):
     stuck = make()
-    budget = ("campaign.budget=2000000 trials", "mutants.stuck_after=0.01")
+    budget = ("campaign.budget=2000000 trials", "mutants.stuck_after=0.01", "mutants.listed=3")
     stuck.write_run([*budget, "engine.instances=2"])
     start(stuck.run)
     stuck.until(lambda s: s.instances["s1"].state == "running")

@@ -96,7 +96,7 @@ class Corpora:
         """Whether the target comes first: then what it found is among the seeds of turns."""
         self._seeds: list[Input] = []
         self._last: list[Input] | None = None
-        """The corpus that the last turn left, if it was not parallel."""
+        """The corpus that the last turn left; a parallel one only at the start."""
         self._aside: dict[str, Input] = {}
 
     @property

@@ -212,6 +212,7 @@ class MutantPhase:
             if not self._context.leaving:  # else the turn is continued on resume
                 await asyncio.to_thread(turn.tidy, self._supply.into(mutant))
             del self._turns[mutant.id]
+            self._supply.wake()
 
     async def _next(self) -> Mutant | None:
         """Wait for the next mutant; None if the worklist is empty or the budget used up."""
@@ -226,10 +227,11 @@ class MutantPhase:
                 else:
                     waiting = head(state, every if parallel else 1)
                     waiting = [m for m in waiting if self._supply.is_in_order(m)]
-                if not waiting and self._supply.failure:
-                    raise self._supply.failure
-                if not waiting and self._supply.whole:
-                    return
+                if not waiting and not self._turns:  # a user may still requeue mutants
+                    if self._supply.failure:
+                        raise self._supply.failure
+                    if self._supply.whole:
+                        return
                 # After a command has changed the use of mutants, turns keep their instances.
                 busy = sum(1 if alone else every for alone in self._turns.values())
                 is_room = busy + (1 if parallel else every) <= every
