@@ -7,7 +7,7 @@ what they found does not add up to the corpus.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import Any
@@ -257,12 +257,17 @@ def _sums(every: Iterable[MutatorStats]) -> dict[str, tuple[int, int, int, int]]
     return sums
 
 
+def figures_by_mutator(state: State, instance: str = "") -> Mapping[str, tuple[int, int, int, int]]:
+    """Sums of tried, applied, found and crashes, by arm: of all instances, or of one."""
+    return _sums(f for f in _every(state) if instance in ("", f.instance))
+
+
 def arms(state: State) -> dict[str, MutatorRow]:
     """All arms by name, in the order in which they were first reported.
 
     Mutators that are never drawn (excluded, or templates without any template) are left out.
     """
-    sums, living = _sums(_every(state)), _living(state)
+    sums, living = figures_by_mutator(state), _living(state)
     weights = shares(living)
     wished = {n: w for f in living for n, w in zip(f.names, f.wishes, strict=False) if w != 1}
     most = {cls: max((s for n, s in weights.items() if class_of(n) == cls), default=0.0)

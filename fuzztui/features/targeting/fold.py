@@ -342,6 +342,14 @@ def _whole(state: State) -> dict[str, dict[str, UncoveredGoal]]:
     }
 
 
+def is_covered(state: State, location: str) -> bool | None:
+    """Whether an instance has covered a goal; None if no report shows that."""
+    if any(location not in left for left in _whole(state).values()):
+        return True
+    named = any(location in left for left in list(state.uncovered_goals.values()))
+    return False if named else None
+
+
 def _ignored(living: list[TargetingStats]) -> set[str]:
     return {location for f in living for location in f.ignored}
 
