@@ -21,7 +21,7 @@ from fuzztui.cli.worklist import folded_slots, stage_rows
 from fuzztui.features.comparisons.fold import made_for_comparisons
 from fuzztui.features.watch.directories import Trees, WatchError
 from fuzztui.kernel.base.signals import is_by_signal, signal_name
-from fuzztui.kernel.base.text import ago, brief, several
+from fuzztui.kernel.base.text import ago, brief, clock, several
 from fuzztui.kernel.model.discovery import discovery_rate, discovery_text
 from fuzztui.kernel.model.feature import features, list_of
 from fuzztui.kernel.model.figures import titled
@@ -35,6 +35,7 @@ from fuzztui.kernel.model.finding_tallies import (
 from fuzztui.kernel.model.host_summary import host_summaries, is_reached
 from fuzztui.kernel.model.measured import unmeasured
 from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE, to_look_at
+from fuzztui.kernel.model.receipts import receipts
 from fuzztui.kernel.model.selectors import (
     ENDED,
     Totals,
@@ -66,6 +67,9 @@ FRESH_S = 3.0
 
 MAX_GROUPS = 50
 """Maximum number of finding groups that ``status`` lists."""
+
+STEERED = 3
+"""Number of commands whose receipts ``status`` lists, the latest ones."""
 
 LATEST = 10
 """Maximum number of findings, peers and signals that ``status`` of a watched campaign lists."""
@@ -251,6 +255,7 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
         *_shard(state),
         *((name, text + known * (name in ("mutants", "score"))) for name, text in about_mutants),
         *_rows_of_features(state, run),
+        *_steering(state),
         *found_rows(state, at_least=now.is_lower_bound),
         *_added(state),
         ("run", run_name(run)),
@@ -263,6 +268,12 @@ def _rows_of_features(state: State, run: Path) -> Iterator[tuple[str, str]]:
         if feature.rows:
             failed = partial(_failed_row, feature.name)
             yield from feature.made_or(feature.rows, _as_rows, failed, state, run)
+
+
+def _steering(state: State) -> Iterator[tuple[str, str]]:
+    """The rows about what has come since users steered, the latest command first."""
+    for n, receipt in enumerate(reversed(receipts(state)[-STEERED:])):
+        yield "" if n else "steering", f"{clock(receipt.t)} {receipt.what}: {receipt.text}"
 
 
 def _as_rows(made: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from heapq import nlargest
 from itertools import islice
 
 from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.receipts import receipt_of
 from fuzztui.kernel.model.state import CommandStatus, Finding, State
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.events import Record
@@ -80,7 +81,10 @@ def _known(event: ev.Event, state: State) -> Described:
             if command is None or not command.command:
                 return described
             rest = described.text.removeprefix(event.id).strip()
-            return replace(described, text=f"{given_text(command, state)}  {rest}".strip())
+            receipt = receipt_of(state, event.id) if command.state == "applied" else None
+            since = f"  {receipt.text}" if receipt is not None else ""
+            text = f"{given_text(command, state)}  {rest}".strip()
+            return replace(described, text=text + since)
         case ev.CommandIssued() if event.undoes and event.id in state.commands:
             text = given_text(state.commands[event.id], state)
             by = f"  by {event.by}" if event.by else ""
