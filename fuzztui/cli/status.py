@@ -273,7 +273,7 @@ def _rows_of_features(state: State, run: Path) -> Iterator[tuple[str, str]]:
 def _steering(state: State) -> Iterator[tuple[str, str]]:
     """The rows about what has come since users steered, the latest command first."""
     for n, receipt in enumerate(reversed(receipts(state)[-STEERED:])):
-        yield "" if n else "steering", f"{clock(receipt.t)} {receipt.what}: {receipt.text}"
+        yield "" if n else "steering", f"{clock(receipt.effect.t)} {receipt.what}: {receipt.text}"
 
 
 def _as_rows(made: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -8,9 +8,9 @@ from typing import Final
 
 from fuzztui.features.fuzzfirst.fold import fuzzed_for
 from fuzztui.kernel.model.progress import together
-from fuzztui.kernel.model.receipts import ABOUT, AT_LEAST, Meter, Moment, ReceiptFigure
+from fuzztui.kernel.model.receipts import ABOUT, AT_LEAST, Meter, ReceiptFigure
 from fuzztui.kernel.model.selectors import running_time
-from fuzztui.kernel.model.state import Mutant, State
+from fuzztui.kernel.model.state import CommandEffect, Mutant, State
 from fuzztui.kernel.wire.commands import (
     Command,
     MarkEquivalent,
@@ -44,7 +44,7 @@ def _selected(command: MutantCommand, state: State) -> list[str]:
     return [m.id for m in rows if m.stage or isinstance(command, _OF_DEAD) or m.state not in _DEAD]
 
 
-def _figures(state: State, keys: Collection[str], since: Moment) -> dict[str, list[float]]:
+def _figures(state: State, keys: Collection[str], effect: CommandEffect) -> dict[str, list[float]]:
     return {key: _of(m, state) for key in keys if (m := state.mutants.get(key)) is not None}
 
 
@@ -87,17 +87,9 @@ def _since(
     turn = int(began_now >= 0 and began_now != began)
     fuzzing = fuzzed_now if turn else fuzzed_now - fuzzed
     return [
-        runs, max(runs, runs_now), kill, _bounded(spent), _bounded(rate * running), turn,
+        runs, max(runs + kill, runs_now), kill, _bounded(spent), _bounded(rate * running), turn,
         _bounded(fuzzing), max(0, edges_now - edges),
     ]  # fmt: skip
-
-
-def _since_requeued(
-    then: Sequence[float], now: Sequence[float], before: Sequence[float], after: Sequence[float]
-) -> list[float]:
-    """The same for a mutant whose runs are counted from 0 again, once they are reported again."""
-    again = [0.0 if now[0] == then[0] else now[0], *now[1:]]
-    return _since([0.0, *then[1:]], again, before, after)
 
 
 def _spent(state: State, sums: Sequence[float]) -> list[ReceiptFigure]:
@@ -125,11 +117,17 @@ def _saved(state: State, sums: Sequence[float]) -> list[ReceiptFigure]:
     return [*_spent(state, sums)[:2], ReceiptFigure("saved", sums[4], how=ABOUT, unit="s")]
 
 
-_SPENT = Meter("mutant", _selected, _figures, _spent, _since, _work)
+_SPENT = Meter("mutant", _figures, _spent, _selected, _since, _work)
 _SAVED = replace(_SPENT, show=_saved)
+_AGAIN = replace(
+    _SPENT,  # the engine counts from 0 again; a count that is as before is not reported again yet
+    compare=lambda then, now, *around: _since(
+        [0.0, *then[1:]], [now[0] * (now[0] != then[0]), *now[1:]], *around
+    ),
+)
 
 RECEIPTS: Mapping[type[Command], Meter] = {
     **dict.fromkeys((PromoteMutants, MoveMutants, RestoreMutants), _SPENT),
     **dict.fromkeys((SkipMutants, MarkEquivalent), _SAVED),
-    RequeueMutants: replace(_SPENT, compare=_since_requeued),
+    RequeueMutants: _AGAIN,
 }

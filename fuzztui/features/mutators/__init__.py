@@ -1,7 +1,6 @@
 """Text mutators: their mixture, and the fragment pool for splicing."""
 
-from fuzztui.features.mutators.fold import FOLDS
-from fuzztui.features.mutators.receipts import RECEIPTS
+from fuzztui.features.mutators.fold import FOLDS, RECEIPTS
 from fuzztui.features.mutators.undo import UNDO
 from fuzztui.kernel.model.feature import Feature
 

@@ -16,11 +16,12 @@ from fuzztui.kernel.model.changes import ChangesBuilder, instance
 from fuzztui.kernel.model.commands import applied, command_of, unanswered
 from fuzztui.kernel.model.folding import EventFold
 from fuzztui.kernel.model.progress import TURN_OVER
+from fuzztui.kernel.model.receipts import Meter, summed
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.stall import Advice
 from fuzztui.kernel.model.state import MixtureChange, State
 from fuzztui.kernel.model.stats import count, finite
-from fuzztui.kernel.wire.commands import SetMixture, WeighMutator
+from fuzztui.kernel.wire.commands import Command, SetMixture, WeighMutator
 from fuzztui.kernel.wire.events import CommandApplied, MutantProgress, MutatorStats
 from fuzztui.kernel.wire.mixture import CLASSES, MAX_ARMS, MAX_NAME, STACK, Mixture, class_of
 
@@ -257,17 +258,12 @@ def _sums(every: Iterable[MutatorStats]) -> dict[str, tuple[int, int, int, int]]
     return sums
 
 
-def figures_by_mutator(state: State, instance: str = "") -> Mapping[str, tuple[int, int, int, int]]:
-    """Sums of tried, applied, found and crashes, by arm: of all instances, or of one."""
-    return _sums(f for f in _every(state) if instance in ("", f.instance))
-
-
 def arms(state: State) -> dict[str, MutatorRow]:
     """All arms by name, in the order in which they were first reported.
 
     Mutators that are never drawn (excluded, or templates without any template) are left out.
     """
-    sums, living = figures_by_mutator(state), _living(state)
+    sums, living = _sums(_every(state)), _living(state)
     weights = shares(living)
     wished = {n: w for f in living for n, w in zip(f.names, f.wishes, strict=False) if w != 1}
     most = {cls: max((s for n, s in weights.items() if class_of(n) == cls), default=0.0)
@@ -536,6 +532,26 @@ def _mixture_applied(state: State, e: CommandApplied, touched: ChangesBuilder) -
         mutator_weighed(state, command, e.instance)
         touched.campaign = True
 
+
+def _drawn(state: State, instance: str, mutator: str) -> Iterator[tuple[int, int]]:
+    for f in _every(state):
+        if mutator in f.names and instance in ("", f.instance):
+            at = f.names.index(mutator)
+            yield f.tried[at], f.found[at]
+
+
+def _finds(state: State, instance: str, _: str) -> Iterator[list[int]]:
+    """The entries that arms of each class have found; one with several steps counts for each."""
+    for f in _every(state):
+        for name, found in zip(f.names, f.found, strict=True):
+            if instance in ("", f.instance):
+                yield [found * (class_of(name) == cls) for cls in CLASSES]
+
+
+RECEIPTS: Mapping[type[Command], Meter] = {
+    WeighMutator: summed("mutator", _drawn, "drawn", "finds"),
+    SetMixture: summed("mixture", _finds, *(f"finds of {name}" for name in CLASSES)),
+}
 
 FOLDS = (
     EventFold(CommandApplied, _mixture_applied),

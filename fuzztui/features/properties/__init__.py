@@ -1,7 +1,6 @@
 """Properties: the test functions of a suite, which fuzztui runs as targets."""
 
-from fuzztui.features.properties.fold import FOLDS
-from fuzztui.features.properties.receipts import RECEIPTS
+from fuzztui.features.properties.fold import FOLDS, RECEIPTS
 from fuzztui.features.properties.undo import UNDO
 from fuzztui.kernel.model.feature import Feature
 

@@ -1,7 +1,6 @@
 """Type targeting (SpotOn): find the types that influence the goals of a Python target."""
 
-from fuzztui.features.targeting.fold import FOLDS
-from fuzztui.features.targeting.receipts import RECEIPTS
+from fuzztui.features.targeting.fold import FOLDS, RECEIPTS
 from fuzztui.features.targeting.undo import UNDO
 from fuzztui.kernel.model.feature import Feature
 

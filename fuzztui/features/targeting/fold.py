@@ -6,7 +6,7 @@ up. A goal is uncovered if every instance that reports it has not covered it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import Any
@@ -14,13 +14,15 @@ from typing import Any
 from fuzztui.kernel.model.changes import ChangesBuilder, instance
 from fuzztui.kernel.model.commands import applied, unanswered
 from fuzztui.kernel.model.folding import EventFold
+from fuzztui.kernel.model.receipts import Meter, gauges, summed
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.stall import Advice
-from fuzztui.kernel.model.state import State, UncoveredGoal
+from fuzztui.kernel.model.state import CommandEffect, State, UncoveredGoal
 from fuzztui.kernel.model.stats import count, finite
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import (
     MAX_WEIGHT,
+    Command,
     IgnoreGoal,
     PinGoal,
     SetTargetedShare,
@@ -342,14 +344,6 @@ def _whole(state: State) -> dict[str, dict[str, UncoveredGoal]]:
     }
 
 
-def is_covered(state: State, location: str) -> bool | None:
-    """Whether an instance has covered a goal; None if no report shows that."""
-    if any(location not in left for left in _whole(state).values()):
-        return True
-    named = any(location in left for left in list(state.uncovered_goals.values()))
-    return False if named else None
-
-
 def _ignored(living: list[TargetingStats]) -> set[str]:
     return {location for f in living for location in f.ignored}
 
@@ -524,6 +518,38 @@ def _type_command_applied(state: State, e: CommandApplied, touched: ChangesBuild
     if isinstance(command := applied(state, e), TypeCommand):
         fold_command(state, command, e.instance, touched)
 
+
+def _draws(state: State, instance: str, name: str) -> Iterator[tuple[int, int]]:
+    """How often a type was drawn, and the branches first covered by that; no name: all types."""
+    for f in list(state.types.values()):
+        if instance in ("", f.instance):
+            rows = zip(f.names, f.picks, f.new_arms, strict=True)
+            yield from ((picks, arms) for one, picks, arms in rows if name in ("", one))
+
+
+def _goals(command: PinGoal | IgnoreGoal, state: State) -> list[str]:
+    """The goal of a command; of one that removes a pin the goals that are pinned."""
+    pinned = {f.pinned for f in state.types.values() if command.instance in ("", f.instance)}
+    return [command.location] if command.location else sorted(pinned - {""})
+
+
+def _covered(state: State, keys: Collection[str], effect: CommandEffect) -> dict[str, list[float]]:
+    """By goal: 1 if an instance has covered it, else 0; without goals that no report names."""
+    whole, left = _whole(state).values(), list(state.uncovered_goals.values())
+    covered = {key for key in keys if any(key not in goals for goals in whole)}
+    known = {key for key in keys if any(key in goals for goals in left)}
+    return {key: [float(key in covered)] for key in covered | known}
+
+
+_DRAWN = "drawn", "branches first covered"
+_GOAL = Meter("goal", _covered, gauges("covered"), _goals)
+
+RECEIPTS: Mapping[type[Command], Meter] = {
+    WeighType: summed("type", _draws, *_DRAWN),
+    SetTargetedShare: summed("share", _draws, *_DRAWN),
+    PinGoal: _GOAL,
+    IgnoreGoal: _GOAL,
+}
 
 FOLDS = (
     EventFold(CommandApplied, _type_command_applied),

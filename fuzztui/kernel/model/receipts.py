@@ -2,17 +2,17 @@
 
 A subject is what a command is about: a mutant, an entry, a type. The fold keeps the figures of a
 command's subjects at the moment when the first instance applied it. The effect on a subject ends
-when the command is undone, or when a later command about that subject is applied; its figures until
-then are kept as sums. A receipt names no cause: it says what came since.
+when the command is undone, or when a later command about that subject is applied; what came until
+then is kept in sums. A receipt names no cause: it says what came since.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from fuzztui.kernel.base.text import clock, several
 from fuzztui.kernel.model.changes import ChangesBuilder
@@ -22,7 +22,7 @@ from fuzztui.kernel.model.folding import EventFold
 from fuzztui.kernel.model.lineage import descendants
 from fuzztui.kernel.model.saved import identity
 from fuzztui.kernel.model.state import CommandEffect, CommandStatus, Entry, State
-from fuzztui.kernel.wire.commands import Command, EntryCommand, Pause, Resume, Stop
+from fuzztui.kernel.wire.commands import Command, EntryCommand, Pause, Resume
 from fuzztui.kernel.wire.events import CommandApplied, CommandIssued
 
 MAX_SUBJECTS: Final = 500
@@ -31,12 +31,7 @@ MAX_SUBJECTS: Final = 500
 ABOUT: Final = "about"
 AT_LEAST: Final = "at least"
 
-
-class Moment(NamedTuple):
-    """When a command was applied: campaign time, and number of the record."""
-
-    t: float
-    seq: int
+_Floats = Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +40,10 @@ class ReceiptFigure:
 
     name: str
     now: float
-    then: float = -1.0
-    """The figure when the command was applied; -1: ``now`` counts only what came since."""
+    then: float | None = None
+    """The figure when the command was applied; None: ``now`` counts only what came since."""
     how: str = ""
-    """``about``: an estimate; ``at least``: a lower bound; an empty string: exact."""
+    """:data:`ABOUT`: an estimate; :data:`AT_LEAST`: a lower bound; an empty string: exact."""
     unit: str = ""
     """``s``: seconds; an empty string: a number of things."""
 
@@ -58,44 +53,34 @@ class ReceiptFigure:
         if self.unit:
             seconds = f"{self.now:.1f} s" if self.now < 100 else clock(self.now)
             return f"{self.how} {seconds} {self.name}".strip()
-        now = f"{self.how} {self.now:,.0f}".strip()
-        return f"{self.name} {self.then:,.0f} -> {now}" if self.then >= 0 else f"{self.name} {now}"
+        then = f"{self.then:,.0f} -> " if self.then is not None else ""
+        return f"{self.name} {then}{self.how}{' ' * bool(self.how)}{self.now:,.0f}"
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What the subjects of one command had when it was applied, and what they have now."""
+    """What came since a command was applied, until the effect on its last subject ended."""
 
     command: CommandStatus
     what: str
     """The command in words: its summary, or ``undo of`` that of another."""
-    noun: str
-    count: int
-    """The number of the command's subjects."""
-    measured: int
-    """The number of subjects that the figures are about; above :data:`MAX_SUBJECTS` not all."""
-    t: float
-    """Campaign time when the first instance applied the command."""
-    figures: tuple[ReceiptFigure, ...]
-    until: float = -1.0
-    """Campaign time when the effect on the last subject ended; -1: it goes on."""
-    ended: str = ""
-    """``undone`` or ``replaced``; an empty string: the effect goes on."""
+    effect: CommandEffect
+    figures: Sequence[ReceiptFigure]
 
     @property
     def text(self) -> str:
         """The figures in words: ``3 mutants: runs 90 -> 90, until 0:05:12 (undone)``."""
-        whole = several(self.count, self.noun)
-        some = whole if self.measured >= self.count else f"{self.measured:,} of {whole}"
-        head = f"{some}: " if self.count != 1 else ""
-        tail = f", until {clock(self.until)} ({self.ended})" if self.ended else ""
+        of = self.effect
+        whole = several(of.count, of.noun)
+        some = whole if of.measured >= of.count else f"{of.measured:,} of {whole}"
+        head = f"{some}: " if of.count != 1 else ""
+        tail = f", until {clock(of.until)} ({of.ended})" if of.ended else ""
         return head + ", ".join(figure.text for figure in self.figures) + tail
 
 
-def _joined(
-    then: Sequence[float], now: Sequence[float], before: Sequence[float], after: Sequence[float]
-) -> list[float]:
-    return [*then, *now]
+def _setting(command: Any, state: State) -> list[str]:
+    """The key of what a command sets, in each instance or in the one that is named."""
+    return [f"{command.instance}/{command.subject}"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,33 +89,42 @@ class Meter:
 
     noun: str
     """What one subject is called. A command ends the effects of earlier ones with the same noun."""
-    subjects: Callable[[Any, State], Iterable[str]]
-    """Called with a command and the state when it was given; returns the keys of its subjects."""
-    figures: Callable[[State, Collection[str], Moment], Mapping[str, Sequence[float]]]
-    """Called with the state, keys, and when the command was applied; returns figures by key."""
-    show: Callable[[State, Sequence[float]], Iterable[ReceiptFigure]]
+    figures: Callable[[State, Collection[str], CommandEffect], Mapping[str, _Floats]]
+    """Called with the state, keys of subjects, and the effect; returns the figures by key."""
+    show: Callable[[State, _Floats], Iterable[ReceiptFigure]]
     """Called with the state and the sums, over the subjects, of what ``compare`` returns."""
-    compare: Callable[
-        [Sequence[float], Sequence[float], Sequence[float], Sequence[float]], Sequence[float]
-    ] = _joined
+    subjects: Callable[[Any, State], Iterable[str]] = _setting
+    """Called with a command and the state when it was given; returns the keys of its subjects."""
+    compare: Callable[..., _Floats] = lambda then, now, before, after: [*then, *now]
     """Called with the figures of a subject then and now, and ``around`` then and now."""
-    around: Callable[[State], Sequence[float]] = lambda state: ()
+    around: Callable[[State], _Floats] = lambda state: ()
     """Returns figures of the whole campaign, with which those of subjects are compared."""
 
 
-def gauges(*names: str) -> Callable[[State, Sequence[float]], list[ReceiptFigure]]:
+def gauges(*names: str) -> Callable[[State, _Floats], list[ReceiptFigure]]:
     """Return a ``show`` for figures that are shown as they were then and are now."""
-
-    def show(state: State, sums: Sequence[float]) -> list[ReceiptFigure]:
-        pairs = zip(names, sums, sums[len(names) :], strict=False)
-        return [ReceiptFigure(name, now, then) for name, then, now in pairs]
-
-    return show
+    return lambda state, sums: [
+        ReceiptFigure(name, now, then)
+        for name, then, now in zip(names, sums, sums[len(names) :], strict=False)
+    ]
 
 
-def at(instance: str, name: str) -> str:
-    """The key of a subject that each instance has; an empty ``instance``: of all of them."""
-    return f"{instance}/{name}"
+def summed(noun: str, rows: Callable[[State, str, str], Iterable[_Floats]], *names: str) -> Meter:
+    """Return the meter of commands that set something for each instance or for one.
+
+    ``rows``: called with the state, the instance (empty: all) and the command's subject; yields
+    rows of figures, which are added up and have these ``names``.
+    """
+
+    def figures(state: State, keys: Collection[str], effect: CommandEffect) -> dict[str, _Floats]:
+        found: dict[str, _Floats] = {}
+        for key in keys:
+            instance, _, subject = key.partition("/")
+            if each := list(rows(state, instance, subject)):
+                found[key] = [sum(column) for column in zip(*each, strict=True)]
+        return found
+
+    return Meter(noun, figures, gauges(*names))
 
 
 # ------------------------------------------------------- entries and instances
@@ -142,11 +136,11 @@ def _entry(command: EntryCommand, state: State) -> list[str]:
     return [] if entry is None else [identity(entry)]
 
 
-def _made_of(state: State, keys: Collection[str], since: Moment) -> dict[str, list[float]]:
+def _made_of(state: State, keys: Collection[str], effect: CommandEffect) -> dict[str, _Floats]:
     """By entry: its descendants since then; of them new edges, kills, and findings."""
-    found: dict[str, list[float]] = {}
+    found: dict[str, _Floats] = {}
     for key in keys:
-        rows = descendants(state, key, since.t, since.seq)
+        rows = descendants(state, key, effect.t, effect.seq)
         entries = [row for row in rows if isinstance(row, Entry)]
         covering = sum(row.cov or "edge" in row.reasons for row in entries)
         kills = sum(row.kills for row in entries)
@@ -154,130 +148,96 @@ def _made_of(state: State, keys: Collection[str], since: Moment) -> dict[str, li
     return found
 
 
-def _descendants(state: State, sums: Sequence[float]) -> list[ReceiptFigure]:
-    entries, covering, kills, findings = sums[4:]
-    return [
-        ReceiptFigure("entries made from it", entries),
-        ReceiptFigure("with new edges", covering),
-        *([ReceiptFigure("kills", kills)] if state.mutants else []),
-        ReceiptFigure("findings", findings),
-    ]
+def _descendants(state: State, sums: _Floats) -> list[ReceiptFigure]:
+    names = ("entries made from it", "with new edges", "kills", "findings")
+    figures = [ReceiptFigure(name, now) for name, now in zip(names, sums[4:], strict=True)]
+    return [figure for figure in figures if state.mutants or figure.name != "kills"]
 
 
-def _instance(command: Pause | Resume | Stop, state: State) -> list[str]:
-    if command.instance or isinstance(command, Stop):
-        return [command.instance] if command.instance in state.instances else []
-    return [name for name, i in state.instances.items() if not i.passive and not i.mutant]
+def _executed(state: State, instance: str, _: str) -> Iterator[tuple[int, int]]:
+    for i in list(state.instances.values()):
+        if instance in ("", i.id) and not i.passive and not i.mutant:
+            yield max(0, i.stats.execs), i.corpus
 
 
-def _executed(state: State, keys: Collection[str], since: Moment) -> dict[str, list[float]]:
-    known = {key: state.instances[key].stats for key in keys if key in state.instances}
-    return {key: [max(s.execs, 0), max(s.edges, 0)] for key, s in known.items()}
-
-
-def _executions(state: State, sums: Sequence[float]) -> list[ReceiptFigure]:
-    execs, edges, execs_now, edges_now = sums
-    new = ReceiptFigure("new edges", max(0, edges_now - edges))
-    return [ReceiptFigure("executions", execs_now, execs), new]
-
-
-_ENTRY = Meter("entry", _entry, _made_of, _descendants)
-_INSTANCE = Meter("instance", _instance, _executed, _executions)
+_ENTRY = Meter("entry", _made_of, _descendants, _entry)
+_PAUSE = summed("pause", _executed, "executions", "entries")
 
 
 @cache
 def _meters() -> dict[type[Command], Meter]:
-    found: dict[type[Command], Meter] = dict.fromkeys((Pause, Resume, Stop), _INSTANCE)
+    found: dict[type[Command], Meter] = dict.fromkeys((Pause, Resume), _PAUSE)
     for feature in own_features():
         found |= feature.receipts
     return found
 
 
-def meter_of(command: Command | None) -> Meter | None:
-    """Return how a command's effect is measured; None if no figure is its effect."""
+def _measured(state: State, command_id: str) -> tuple[Command | None, Meter | None]:
+    """Return a command, and how its effect is measured; None if no figure is its effect."""
+    status = state.commands.get(command_id)
+    command = None if status is None else command_of(status)
     if isinstance(command, EntryCommand):
-        return _ENTRY
-    return None if command is None else _meters().get(type(command))
+        return command, _ENTRY
+    return command, None if command is None else _meters().get(type(command))
 
 
 # --------------------------------------------------------------------- the fold
 
 
 def _issued(state: State, e: CommandIssued, touched: ChangesBuilder) -> None:
-    """Keep the subjects: a command may change what its selection selects."""
+    """Keep the subjects: the command may change what its selection selects."""
     for gone in [key for key in state.effects if key not in state.commands or key == e.id]:
         del state.effects[gone]
-    command = _command(state, e.id)
-    meter = meter_of(command)
-    keys = [] if meter is None else list(meter.subjects(command, state))
-    if meter is not None and keys:
-        first: dict[str, list[float]] = {key: [] for key in islice(keys, MAX_SUBJECTS)}
-        state.effects[e.id] = CommandEffect(e.id, meter.noun, len(keys), first)
-
-
-def _command(state: State, command_id: str) -> Command | None:
-    status = state.commands.get(command_id)
-    return None if status is None else command_of(status)
+    command, meter = _measured(state, e.id)
+    if meter is not None and (keys := list(meter.subjects(command, state))):
+        then: dict[str, list[float]] = {key: [] for key in islice(keys, MAX_SUBJECTS)}
+        state.effects[e.id] = CommandEffect(e.id, meter.noun, len(keys), then)
 
 
 def _applied(state: State, e: CommandApplied, touched: ChangesBuilder) -> None:
-    status = state.commands.get(e.id)
-    for undone in [] if status is None else status.undoes:
-        if (before := state.effects.get(undone)) is not None and before.seq:
-            _end(state, before, before.then.keys(), "undone", touched)
-    effect, meter = state.effects.get(e.id), meter_of(_command(state, e.id))
+    status, others = state.commands.get(e.id), list(state.effects.values())
+    undone = () if status is None else status.undoes
+    for other in others:
+        if other.id in undone:
+            _end(state, other, other.then.keys(), "undone")
+    effect, (_, meter) = state.effects.get(e.id), _measured(state, e.id)
     if effect is None or meter is None or effect.seq:  # another instance has applied it before
         return
-    for other in list(state.effects.values()):
-        both = other.then.keys() & effect.then.keys()
-        if both and other.noun == effect.noun and other.seq:
-            _end(state, other, both, "replaced", touched)
-    figures = meter.figures(state, effect.then.keys(), Moment(state.t, state.seq))
+    for other in others:
+        if other.noun == effect.noun and other.id not in (e.id, *undone):
+            _end(state, other, other.then.keys() & effect.then.keys(), "replaced")
+    effect = replace(effect, t=state.t, seq=state.seq, around=[*meter.around(state)])
+    figures = meter.figures(state, effect.then.keys(), effect)
     then = {key: [*figures[key]] for key in effect.then if key in figures}
+    state.effects[e.id] = replace(effect, then=then, measured=len(then))
     if not then:
         del state.effects[e.id]
+
+
+def _end(state: State, effect: CommandEffect, keys: Collection[str], how: str) -> None:
+    """End the effect on these subjects: keep sums of what came until now."""
+    _, meter = _measured(state, effect.id)
+    if meter is None or not effect.seq or not keys:
         return
-    around = [*meter.around(state)]
-    state.effects[e.id] = replace(
-        effect, then=then, measured=len(then), around=around, t=state.t, seq=state.seq
+    sums = _added(effect.sums, _sums(state, effect, meter, keys))
+    effect = replace(
+        effect, sums=sums, then={k: v for k, v in effect.then.items() if k not in keys}
     )
+    over = not effect.then
+    state.effects[effect.id] = replace(effect, until=state.t, ended=how) if over else effect
 
 
-def _end(
-    state: State, effect: CommandEffect, keys: Collection[str], how: str, touched: ChangesBuilder
-) -> None:
-    """Keep the sums of these subjects as they are now."""
-    meter = meter_of(_command(state, effect.id))
-    if meter is None or not keys:
-        return
-    sums = _sums(state, effect, meter, keys)
-    rest = {key: figures for key, figures in effect.then.items() if key not in keys}
-    state.effects[effect.id] = replace(
-        effect,
-        then=rest,
-        sums=_added(effect.sums, sums),
-        until=-1.0 if rest else state.t,
-        ended="" if rest else how,
-    )
-    touched.commands.add(effect.id)
-
-
-def _sums(
-    state: State, effect: CommandEffect, meter: Meter, keys: Collection[str]
-) -> Sequence[float]:
-    """The sums of what has become of these subjects since the command was applied."""
-    now = meter.figures(state, keys, Moment(effect.t, effect.seq))
-    after = meter.around(state)
-    sums: Sequence[float] = []
+def _sums(state: State, effect: CommandEffect, meter: Meter, keys: Collection[str]) -> _Floats:
+    """What came since the command was applied, in sum over these subjects."""
+    now, after = meter.figures(state, keys, effect), meter.around(state)
+    sums: _Floats = []
     for key in keys:
-        figures = meter.compare(
-            effect.then[key], now.get(key, effect.then[key]), effect.around, after
-        )
-        sums = _added(sums, figures)
+        then = effect.then[key]
+        sums = _added(sums, meter.compare(then, now.get(key, then), effect.around, after))
     return sums
 
 
-def _added(sums: Sequence[float], more: Sequence[float]) -> list[float]:
+def _added(sums: _Floats, more: _Floats) -> list[float]:
     return [a + b for a, b in zip(sums, more, strict=True)] if sums and more else [*sums, *more]
 
 
@@ -293,26 +253,23 @@ def receipt_of(state: State, command_id: str, subject: str = "") -> Receipt | No
     ``subject``: the key of a subject; if the effect on it goes on, the receipt is about it alone.
     """
     effect, status = state.effects.get(command_id), state.commands.get(command_id)
-    meter = meter_of(_command(state, command_id))
-    if effect is None or status is None or meter is None or not effect.seq:
+    command, meter = _measured(state, command_id)
+    if effect is None or status is None or command is None or meter is None or not effect.seq:
         return None
     if subject in effect.then:
-        sums = _sums(state, effect, meter, [subject])
-        figures = tuple(meter.show(state, sums))
-        return Receipt(status, _what(state, status), effect.noun, 1, 1, effect.t, figures)
+        then = {subject: effect.then[subject]}
+        effect = replace(effect, count=1, measured=1, sums=[], then=then)
     sums = _added(effect.sums, _sums(state, effect, meter, effect.then.keys()))
-    figures = tuple(meter.show(state, sums))
-    return Receipt(
-        status, _what(state, status), effect.noun, effect.count, effect.measured, effect.t,
-        figures, effect.until, effect.ended,
-    )  # fmt: skip
+    undone, _ = _measured(state, status.undoes[0]) if status.undoes else (None, None)
+    what = f"undo of {undone.summary}" if undone else command.summary
+    return Receipt(status, what, effect, tuple(meter.show(state, sums)))
 
 
-def _what(state: State, status: CommandStatus) -> str:
-    """A command in words, as :attr:`Receipt.what`."""
-    undone = _command(state, status.undoes[0]) if status.undoes else None
-    command = undone or command_of(status)
-    return ("undo of " if undone else "") + (command.summary if command else status.id)
+def in_force(state: State, subject: str) -> Receipt | None:
+    """Return the receipt, about a subject alone, of the latest command with an effect on it now."""
+    every = reversed(list(state.effects.values()))
+    latest = next((effect.id for effect in every if effect.seq and subject in effect.then), "")
+    return receipt_of(state, latest, subject)
 
 
 def receipts(state: State) -> list[Receipt]:
@@ -321,35 +278,21 @@ def receipts(state: State) -> list[Receipt]:
     return [receipt for receipt in every if receipt is not None]
 
 
-# ---------------------------------------------------------------------- JSON
-
-
 def receipts_list(state: State) -> list[dict[str, Any]]:
     """Return ``receipts`` of ``fuzztui status --json``."""
-    return [_receipt_dict(receipt) for receipt in receipts(state)]
-
-
-def _receipt_dict(of: Receipt) -> dict[str, Any]:
-    figures = [
+    return [
         {
-            "name": figure.name,
-            "then": figure.then if figure.then >= 0 else None,
-            "now": round(figure.now, 3),
-            "unit": figure.unit or None,
-            "how": figure.how or "exact",
+            "id": of.command.id,
+            "what": of.what,
+            "by": of.command.by,
+            "applied_s": of.effect.t,
+            "until_s": of.effect.until if of.effect.ended else None,
+            "ended": of.effect.ended or None,
+            "kind": of.effect.noun,
+            "subjects": of.effect.count,
+            "measured": of.effect.measured,
+            "figures": [asdict(figure) for figure in of.figures],
+            "text": of.text,
         }
-        for figure in of.figures
+        for of in receipts(state)
     ]
-    return {
-        "id": of.command.id,
-        "what": of.what,
-        "by": of.command.by,
-        "applied_s": of.t,
-        "until_s": of.until if of.until >= 0 else None,
-        "ended": of.ended or None,
-        "kind": of.noun,
-        "subjects": of.count,
-        "measured": of.measured,
-        "figures": figures,
-        "text": of.text,
-    }

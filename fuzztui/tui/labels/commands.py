@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fuzztui.kernel.model.receipts import receipt_of
+from fuzztui.kernel.model.receipts import in_force, receipt_of
 from fuzztui.kernel.model.state import CommandStatus, State
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.labels.details import title
+from fuzztui.tui.labels.details import pair, title
 from fuzztui.tui.labels.events import command_text
 
 COMMANDS = 8
@@ -21,7 +21,7 @@ def command_lines(
 ) -> list[Line]:
     """Return the commands for which ``concerns`` is true, the latest first.
 
-    ``subject``: the key of the row as a subject of commands about many rows.
+    ``subject``: the key of the row, if :func:`since_lines` shows the effect that is in force.
     """
     about = [c for c in list(state.commands.values()) if concerns(c)]
     if not about:
@@ -38,9 +38,18 @@ def command_lines(
                 TextSpan(f"  {plain(answer)}", style),
             ]
         )
-        if (receipt := receipt_of(state, command.id, subject)) is not None:
+        receipt = receipt_of(state, command.id)
+        if receipt is not None and subject not in receipt.effect.then:
             lines.append([TextSpan(f"{'since':>8}  ", "muted"), TextSpan(plain(receipt.text))])
     return lines
+
+
+def since_lines(state: State, subject: str) -> list[Line]:
+    """Return what came since the latest command with an effect on the row; empty if none has."""
+    receipt = in_force(state, subject)
+    if receipt is None:
+        return []
+    return [pair(f"from {format.clock(receipt.effect.t)}", receipt.text)]
 
 
 def commands_naming(state: State, field: str, name: str) -> list[Line]:
