@@ -119,11 +119,8 @@ def _saved(state: State, sums: Sequence[float]) -> list[ReceiptFigure]:
 
 _SPENT = Meter("mutant", _figures, _spent, _selected, _since, _work)
 _SAVED = replace(_SPENT, show=_saved)
-_AGAIN = replace(
-    _SPENT,  # the engine counts from 0 again; a count that is as before is not reported again yet
-    compare=lambda then, now, *around: _since(
-        [0.0, *then[1:]], [now[0] * (now[0] != then[0]), *now[1:]], *around
-    ),
+_AGAIN = replace(  # runs are counted from 0 again
+    _SPENT, compare=lambda then, now, *around: _since([0.0, *then[1:]], now, *around)
 )
 
 RECEIPTS: Mapping[type[Command], Meter] = {
