@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -10,7 +10,7 @@ from fuzztui.features.fuzzfirst.fold import fuzzed_for
 from fuzztui.kernel.model.progress import together
 from fuzztui.kernel.model.receipts import ABOUT, AT_LEAST, Meter, ReceiptFigure
 from fuzztui.kernel.model.selectors import running_time
-from fuzztui.kernel.model.state import CommandEffect, Mutant, State
+from fuzztui.kernel.model.state import CommandEffect, State
 from fuzztui.kernel.wire.commands import (
     Command,
     MarkEquivalent,
@@ -44,14 +44,12 @@ def _selected(command: MutantCommand, state: State) -> list[str]:
     return [m.id for m in rows if m.stage or isinstance(command, _OF_DEAD) or m.state not in _DEAD]
 
 
-def _figures(state: State, keys: Collection[str], effect: CommandEffect) -> dict[str, list[float]]:
-    return {key: _of(m, state) for key in keys if (m := state.mutants.get(key)) is not None}
-
-
-def _of(m: Mutant, state: State) -> list[float]:
+def _figures(state: State, key: str, effect: CommandEffect) -> list[float]:
     """Runs, time of the kill (-1: none), and of fuzz-first: when its turn began, seconds of
     fuzzing, and edges that it brought.
     """
+    if (m := state.mutants.get(key)) is None:
+        return []
     runs = sum(counts[2] for counts in m.counts.values())
     killed = m.killed_t if m.state == "killed" else -1.0
     if not m.stage:

@@ -6,7 +6,7 @@ up. A goal is uncovered if every instance that reports it has not covered it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import Any
@@ -533,12 +533,11 @@ def _goals(command: PinGoal | IgnoreGoal, state: State) -> list[str]:
     return [command.location] if command.location else sorted(pinned - {""})
 
 
-def _covered(state: State, keys: Collection[str], effect: CommandEffect) -> dict[str, list[float]]:
-    """By goal: 1 if an instance has covered it, else 0; without goals that no report names."""
-    whole, left = _whole(state).values(), list(state.uncovered_goals.values())
-    covered = {key for key in keys if any(key not in goals for goals in whole)}
-    known = {key for key in keys if any(key in goals for goals in left)}
-    return {key: [float(key in covered)] for key in covered | known}
+def _covered(state: State, location: str, effect: CommandEffect) -> list[int]:
+    """1 if an instance has covered the goal, else 0; nothing if no report names the goal."""
+    if any(location not in left for left in _whole(state).values()):
+        return [1]
+    return [0] if any(location in left for left in list(state.uncovered_goals.values())) else []
 
 
 _DRAWN = "drawn", "branches first covered"

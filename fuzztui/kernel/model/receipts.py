@@ -8,7 +8,7 @@ then is kept in sums. A receipt names no cause: it says what came since.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from itertools import islice
@@ -89,8 +89,8 @@ class Meter:
 
     noun: str
     """What one subject is called. A command ends the effects of earlier ones with the same noun."""
-    figures: Callable[[State, Collection[str], CommandEffect], Mapping[str, _Floats]]
-    """Called with the state, keys of subjects, and the effect; returns the figures by key."""
+    figures: Callable[[State, str, CommandEffect], _Floats]
+    """Called with the state, a subject's key, and the effect; returns its figures, or nothing."""
     show: Callable[[State, _Floats], Iterable[ReceiptFigure]]
     """Called with the state and the sums, over the subjects, of what ``compare`` returns."""
     subjects: Callable[[Any, State], Iterable[str]] = _setting
@@ -116,13 +116,9 @@ def summed(noun: str, rows: Callable[[State, str, str], Iterable[_Floats]], *nam
     rows of figures, which are added up and have these ``names``.
     """
 
-    def figures(state: State, keys: Collection[str], effect: CommandEffect) -> dict[str, _Floats]:
-        found: dict[str, _Floats] = {}
-        for key in keys:
-            instance, _, subject = key.partition("/")
-            if each := list(rows(state, instance, subject)):
-                found[key] = [sum(column) for column in zip(*each, strict=True)]
-        return found
+    def figures(state: State, key: str, effect: CommandEffect) -> _Floats:
+        instance, _, subject = key.partition("/")
+        return [sum(column) for column in zip(*rows(state, instance, subject), strict=True)]
 
     return Meter(noun, figures, gauges(*names))
 
@@ -136,16 +132,13 @@ def _entry(command: EntryCommand, state: State) -> list[str]:
     return [] if entry is None else [identity(entry)]
 
 
-def _made_of(state: State, keys: Collection[str], effect: CommandEffect) -> dict[str, _Floats]:
-    """By entry: its descendants since then; of them new edges, kills, and findings."""
-    found: dict[str, _Floats] = {}
-    for key in keys:
-        rows = descendants(state, key, effect.t, effect.seq)
-        entries = [row for row in rows if isinstance(row, Entry)]
-        covering = sum(row.cov or "edge" in row.reasons for row in entries)
-        kills = sum(row.kills for row in entries)
-        found[key] = [len(entries), covering, kills, len(rows) - len(entries)]
-    return found
+def _made_of(state: State, key: str, effect: CommandEffect) -> list[int]:
+    """The descendants of an entry since then; of them new edges, kills, and findings."""
+    rows = descendants(state, key, effect.t, effect.seq)
+    entries = [row for row in rows if isinstance(row, Entry)]
+    covering = sum(row.cov or "edge" in row.reasons for row in entries)
+    kills = sum(row.kills for row in entries)
+    return [len(entries), covering, kills, len(rows) - len(entries)]
 
 
 def _descendants(state: State, sums: _Floats) -> list[ReceiptFigure]:
@@ -207,8 +200,8 @@ def _applied(state: State, e: CommandApplied, touched: ChangesBuilder) -> None:
         if other.noun == effect.noun and other.id not in (e.id, *undone):
             _end(state, other, other.then.keys() & effect.then.keys(), "replaced")
     effect = replace(effect, t=state.t, seq=state.seq, around=[*meter.around(state)])
-    figures = meter.figures(state, effect.then.keys(), effect)
-    then = {key: [*figures[key]] for key in effect.then if key in figures}
+    measured = ((key, [*meter.figures(state, key, effect)]) for key in effect.then)
+    then = {key: figures for key, figures in measured if figures}
     state.effects[e.id] = replace(effect, then=then, measured=len(then))
     if not then:
         del state.effects[e.id]
@@ -229,11 +222,11 @@ def _end(state: State, effect: CommandEffect, keys: Collection[str], how: str) -
 
 def _sums(state: State, effect: CommandEffect, meter: Meter, keys: Collection[str]) -> _Floats:
     """What came since the command was applied, in sum over these subjects."""
-    now, after = meter.figures(state, keys, effect), meter.around(state)
-    sums: _Floats = []
+    after, sums = meter.around(state), list[float]()
     for key in keys:
         then = effect.then[key]
-        sums = _added(sums, meter.compare(then, now.get(key, then), effect.around, after))
+        now = meter.figures(state, key, effect) or then
+        sums = _added(sums, meter.compare(then, now, effect.around, after))
     return sums
 
 
