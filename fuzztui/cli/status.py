@@ -272,7 +272,7 @@ def _rows_of_features(state: State, run: Path) -> Iterator[tuple[str, str]]:
 
 def _steering(state: State) -> Iterator[tuple[str, str]]:
     """The rows about what has come since users steered, the latest command first."""
-    for n, receipt in enumerate(reversed(receipts(state)[-STEERED:])):
+    for n, receipt in enumerate(islice(receipts(state), STEERED)):
         yield "" if n else "steering", f"{clock(receipt.effect.t)} {receipt.what}: {receipt.text}"
 
 

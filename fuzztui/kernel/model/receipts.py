@@ -265,14 +265,14 @@ def in_force(state: State, subject: str) -> Receipt | None:
     return receipt_of(state, latest, subject)
 
 
-def receipts(state: State) -> list[Receipt]:
-    """Return the receipts of the latest commands, in the order in which they were given."""
-    every = (receipt_of(state, key) for key in list(state.effects))
-    return [receipt for receipt in every if receipt is not None]
+def receipts(state: State) -> Iterator[Receipt]:
+    """Yield the receipts of the latest commands, the latest first."""
+    every = (receipt_of(state, key) for key in reversed(list(state.effects)))
+    return (receipt for receipt in every if receipt is not None)
 
 
 def receipts_list(state: State) -> list[dict[str, Any]]:
-    """Return ``receipts`` of ``fuzztui status --json``."""
+    """Return ``receipts`` of ``fuzztui status --json``, the latest first."""
     return [
         {
             "id": of.command.id,

@@ -38,8 +38,10 @@ def command_lines(
                 TextSpan(f"  {plain(answer)}", style),
             ]
         )
-        receipt = receipt_of(state, command.id)
-        if receipt is not None and subject not in receipt.effect.then:
+        effect = state.effects.get(command.id)
+        if effect is None or subject in effect.then:
+            continue
+        if (receipt := receipt_of(state, command.id)) is not None:
             lines.append([TextSpan(f"{'since':>8}  ", "muted"), TextSpan(plain(receipt.text))])
     return lines
 

@@ -229,7 +229,7 @@ def test_instances_weights_mixtures_goals_and_properties_have_receipts():
 def test_a_command_without_an_effect_that_can_be_measured_has_no_receipt(command):
     state = begun()
     give(state, command)
-    assert receipts(state) == []
+    assert list(receipts(state)) == []
     assert state.effects == {}
 
 
@@ -237,7 +237,7 @@ def test_a_rejected_command_has_no_receipt_unless_another_instance_applies_it():
     state = begun("main", "s1")
     issued = ev.CommandIssued("c9", encode_command(cmd.PromoteMutants(A)))
     fold(issued, ev.CommandRejected("c9", "main", "no"), state=state)
-    assert receipts(state) == []
+    assert list(receipts(state)) == []
     fold(ev.CommandApplied("c9", "s1"), state=state)
     assert [of.command.id for of in receipts(state)] == ["c9"]
 
