@@ -50,6 +50,7 @@ from fuzztui.kernel.model.selectors import (
 )
 from fuzztui.kernel.model.state import Finding, Instance, State
 from fuzztui.kernel.model.stats import PASSIVE
+from fuzztui.kernel.model.story import story
 from fuzztui.kernel.model.verdicts import verdict_of
 from fuzztui.kernel.model.yields import Yields, campaign_yields, rate_words
 from fuzztui.kernel.remote.mirrored import origin_of, run_name
@@ -305,7 +306,7 @@ def _shard(state: State) -> Iterator[tuple[str, str]]:
 def status_text(run: Path, now: RunStatus) -> str:
     """Return the text that ``status`` prints: aligned rows, then a line for each instance."""
     state, rows = now.state, status_rows_of(run, now)
-    lines = [f"{name:<9} {brief(text)}" for name, text in rows]
+    lines = [f"{name:<9} {brief(text)}" for name, text in [*rows, *_story_rows(state)]]
     shown, folded = folded_slots(state)
     found = tallies(state)
     width = max([9, *(len(brief(i.id)) for i in shown)])
@@ -337,6 +338,13 @@ def status_text(run: Path, now: RunStatus) -> str:
         lines.append(f"{who} ended {duration(now.gone_s)} ago{still}")
         lines.append(f"{where}fuzztui {file} {again}")
     return "\n".join(lines)
+
+
+def _story_rows(state: State) -> Iterator[tuple[str, str]]:
+    name = "story"
+    for m in story(state):
+        yield name, f"{clock(m.t)} {m.kind:<8} {m.text}"
+        name = ""
 
 
 def _instance_lines(

@@ -10,6 +10,7 @@ from itertools import islice
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.receipts import receipt_of
 from fuzztui.kernel.model.state import CommandStatus, Finding, State
+from fuzztui.kernel.model.story import Moment
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.events import Record
 from fuzztui.tui.labels.details import finding_text
@@ -49,6 +50,22 @@ class EventRow:
     key: str
     """The row of that screen."""
     pinned: bool = False
+
+
+_OF_MOMENTS = {
+    "start": "running", "finding": "crash", "burst": "edge", "plateau": "hang",
+    "command": "promoted", "target": "running", "failed": "failed", "exact": "killed",
+    "end": "finished",
+}  # fmt: skip
+"""The style of each kind of moment."""
+
+
+def moment_rows(moments: Sequence[Moment]) -> list[EventRow]:
+    """Return the moments of a story as rows."""
+    return [
+        EventRow(n, m.t, Described(m.kind, m.text, _OF_MOMENTS.get(m.kind, "")), m.screen, m.key)
+        for n, m in enumerate(moments)
+    ]
 
 
 def describe_known(record: Record, state: State) -> Described:

@@ -74,8 +74,8 @@ def report_of(state, **more):
 def test_the_page_has_all_that_the_run_has(state):
     page = run_page(report_of(state, keys=[("engine.kind", '"mu2"')]))
     titles = [section.title for section in page.sections]
-    assert titles == ["Result", "Over time", "Findings: 2 groups", "Mutants", "Corpus", "Steering",
-                      "How it was run"]  # fmt: skip
+    assert titles == ["Story", "Result", "Over time", "Findings: 2 groups", "Mutants", "Corpus",
+                      "Steering", "How it was run"]  # fmt: skip
     parsed = StrictPage(html_page(page))
     parsed.check_harmless()
     for text in (
