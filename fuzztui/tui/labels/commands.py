@@ -51,7 +51,7 @@ def since_lines(state: State, subject: str) -> list[Line]:
     receipt = in_force(state, subject)
     if receipt is None:
         return []
-    return [pair(f"from {format.clock(receipt.effect.t)}", receipt.text)]
+    return [pair("since", f"{format.clock(receipt.effect.t)}  {receipt.text}")]
 
 
 def commands_naming(state: State, field: str, name: str) -> list[Line]:
