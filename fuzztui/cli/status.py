@@ -35,6 +35,7 @@ from fuzztui.kernel.model.finding_tallies import (
 from fuzztui.kernel.model.host_summary import host_summaries, is_reached
 from fuzztui.kernel.model.measured import unmeasured
 from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE, to_look_at
+from fuzztui.kernel.model.receipts import receipts
 from fuzztui.kernel.model.selectors import (
     ENDED,
     Totals,
@@ -67,6 +68,9 @@ FRESH_S = 3.0
 
 MAX_GROUPS = 50
 """Maximum number of finding groups that ``status`` lists."""
+
+STEERED = 3
+"""Number of commands whose receipts ``status`` lists, the latest ones."""
 
 LATEST = 10
 """Maximum number of findings, peers and signals that ``status`` of a watched campaign lists."""
@@ -252,6 +256,7 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
         *_shard(state),
         *((name, text + known * (name in ("mutants", "score"))) for name, text in about_mutants),
         *_rows_of_features(state, run),
+        *_steering(state),
         *found_rows(state, at_least=now.is_lower_bound),
         *_added(state),
         ("run", run_name(run)),
@@ -264,6 +269,12 @@ def _rows_of_features(state: State, run: Path) -> Iterator[tuple[str, str]]:
         if feature.rows:
             failed = partial(_failed_row, feature.name)
             yield from feature.made_or(feature.rows, _as_rows, failed, state, run)
+
+
+def _steering(state: State) -> Iterator[tuple[str, str]]:
+    """The rows about what has come since users steered, the latest command first."""
+    for n, receipt in enumerate(islice(receipts(state), STEERED)):
+        yield "" if n else "steering", f"{clock(receipt.effect.t)} {receipt.what}: {receipt.text}"
 
 
 def _as_rows(made: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ from fuzztui.kernel.model.finding_tallies import FindingTally, Group, files_of, 
 from fuzztui.kernel.model.host_summary import hosts_list, is_reached
 from fuzztui.kernel.model.measured import unmeasured
 from fuzztui.kernel.model.mutants import mutants_dict
+from fuzztui.kernel.model.receipts import receipts_list
 from fuzztui.kernel.model.selectors import (
     ENDED,
     fuzzing_time,
@@ -69,6 +70,7 @@ def status_dict(state: State) -> dict[str, Any]:
         ],
         "hosts": hosts_list(state, found),
         "pending_commands": pending_commands(state),
+        "receipts": receipts_list(state),
         "at_least": state.lost > 0,
         "lost_records": state.lost,
         "unknown_events": sum(state.unknown.values()),

@@ -133,6 +133,8 @@ def test_the_data_has_what_the_page_has(state):
     }  # fmt: skip
     assert data["series"]["execs"]["value"][-1] == 5000
     assert data["commands"][0]["by"] == "bob"
+    assert [row["id"] for row in data["receipts"]] == ["c1"]
+    assert data["receipts"][0]["text"] in markdown_page(run_page(report_of(state)))
     assert data["setup"]["versions"] == {"fuzztui": "9", "main": "9"}
 
 
