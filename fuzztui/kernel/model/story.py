@@ -16,6 +16,7 @@ from fuzztui.kernel.base.text import brief, listed, several, span
 from fuzztui.kernel.model.commands import command_of
 from fuzztui.kernel.model.finding_tallies import groups
 from fuzztui.kernel.model.gains import Gain, Gains, ranking
+from fuzztui.kernel.model.receipts import receipt_of
 from fuzztui.kernel.model.selectors import ENDED, overtime
 from fuzztui.kernel.model.state import CommandStatus, State
 from fuzztui.kernel.wire.commands import Pause, Resume, Stop
@@ -158,8 +159,10 @@ def _commands(state: State, gains: Gains) -> Iterator[Moment]:
         begin, until = of[0].t, min(end, of[0].t + _FOLLOWS * state.t)
         gain = gains.between(nextafter(begin, inf), until)
         more = f" and {len(of) - 1:,} more" if len(of) > 1 else ""
-        followed = f"; {gain_text(gain)} in the {span(until - begin)} after"
-        text = f"{of[0].by}: {brief(command.summary, 80)}{more}{followed}"
+        receipt = receipt_of(state, of[0].id) if len(of) == 1 else None
+        after = f"{gain_text(gain)} in the {span(until - begin)} after"
+        followed = f"{receipt.text}; {after}" if receipt is not None else after
+        text = f"{of[0].by}: {brief(command.summary, 80)}{more}; {followed}"
         rows.append((gain, _moment(begin, "command", text, "log", str(of[0].seq))))
     for _, moment in sorted(rows, key=lambda row: -row[0].size)[:_STEPS]:
         yield moment
