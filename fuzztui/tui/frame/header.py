@@ -115,7 +115,11 @@ class Header(StatusCanvas):
             who = "WATCHER" if s.watched else "HUB" if s.hosts else "SUPERVISOR"
             return [TextSpan(f"✗ NO {who} ", "bold failed")]
         word = "deleted" if s.reason == ALL_GONE else s.state
-        spans = [TextSpan(f"{state_sign(s.state)} {word.upper()} ", f"bold {state_style(s.state)}")]
+        troubled = 0 if s.over else s.troubled
+        style = state_style("failed" if troubled else s.state)
+        spans = [TextSpan(f"{state_sign(s.state)} {word.upper()} ", f"bold {style}")]
+        if troubled:
+            spans.insert(0, TextSpan(f"▲ {troubled:,} in trouble ", "bold failed"))
         if s.unmeasured:
             spans.insert(0, TextSpan("nothing measured ", "bold failed" if s.over else "hang"))
         if s.analysis is not None and s.analysis.uncompared:

@@ -137,15 +137,20 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         follow: bool = False,
         first: str = "",
         reverse: bool = False,
+        rank: Callable[[T], Any] | None = None,
         id: str | None = None,
     ) -> None:
-        """``first``: the id of the column by which the rows are sorted at first."""
+        """``first``: the id of the column by which the rows are sorted at first.
+
+        ``rank``: the sort value in the table's own order; None: the order in which the rows came.
+        """
         super().__init__(id=id)
+        self._rank = rank
         self.columns = columns
         self._wanted: Sequence[str] = ()
         self.empty = empty
         self._captions: tuple[str, ...] = ()
-        self.rows = Rows(columns)
+        self.rows = Rows(columns, rank)
         self.rows.sort(next((c for c in columns if c.id == first), None), reverse)
         self.source: RowModel[T] = self.rows if source is None else source
         self.follow = follow
@@ -209,7 +214,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     def show_columns(self, columns: Sequence[Column[T]], sort: Column[T] | None = None) -> None:
         """Show rows of another kind; only the cursor is kept."""
         self.columns = chosen(columns, self._wanted)
-        rows = Rows(self.columns)
+        rows = Rows(self.columns, self._rank)
         if self.source is self.rows:
             self.source = rows
         self.rows = rows

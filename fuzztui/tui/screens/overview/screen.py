@@ -34,7 +34,7 @@ from fuzztui.tui.labels.hosts import host_facts
 from fuzztui.tui.labels.instance_columns import age_cell, ages, columns
 from fuzztui.tui.labels.instances import present, whole
 from fuzztui.tui.labels.mutants import brief_place
-from fuzztui.tui.labels.status import AFL, Status
+from fuzztui.tui.labels.status import AFL, Status, trouble_rank
 from fuzztui.tui.screens.overview.aside import Aside
 from fuzztui.tui.screens.overview.charts import ChartGrid
 from fuzztui.tui.screens.overview.closing_card import ClosingCard
@@ -117,21 +117,19 @@ class OverviewScreen(CampaignScreen):
         yield Tiles()
         yield from overview_lines()
         yield ChartGrid(id="charts")
+        every = columns(
+            lambda: self.host.status, self._pending_of, self._mutant_of, self._series_of
+        )
+        instances = BigTable(
+            [*every, *feature_columns(lambda: self.campaign)],
+            rank=lambda i: trouble_rank(i, over=self.host.status.over),
+            id="instances",
+        )
+        instances.own_order = "trouble first"
         yield Horizontal(
             Vertical(
                 HostTabs(),
-                BigTable(
-                    [
-                        *columns(
-                            lambda: self.host.status,
-                            self._pending_of,
-                            self._mutant_of,
-                            self._series_of,
-                        ),
-                        *feature_columns(lambda: self.campaign),
-                    ],
-                    id="instances",
-                ),
+                instances,
                 HostTable(lambda: self.host.status),
                 InstanceStrip(),
                 ClosingCard(),
