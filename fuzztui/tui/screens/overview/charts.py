@@ -97,19 +97,24 @@ def _findings(look: Look) -> ChartContent:
     curves = [
         Curve(k.plural, k.category, *findings(look.state, k, look.heads.get(k, ()))) for k in KINDS
     ]
-    return ChartContent("Findings", curves, format.whole, from_zero=True)
+    there = [curve for curve in curves if curve.times]
+    title = there[0].label.capitalize() if len(there) == 1 else "Findings"
+    return ChartContent(title, curves, format.whole, from_zero=True)
 
 
 def findings(
     state: State, kind: FindingKind, heads: Sequence[float]
 ) -> tuple[Sequence[float], Sequence[float]]:
-    """Return campaign times and numbers of groups of findings; ``heads``: their first times."""
+    """Return campaign times and numbers of groups of findings; empty if there is no finding.
+
+    ``heads``: the first times of the groups.
+    """
     if heads:
         return [0.0, *heads], [float(n) for n in range(len(heads) + 1)]
     # The engines' counts, unless the files in this folder are known.
     known = any(kind_of(f.category).folder == kind.folder for f in state.findings.values())
     series = state.series.get(kind.folder)
-    if series is None or known or not kind.default:
+    if series is None or known or not kind.default or not any(series.values):
         return [], []
     return list(series.times), list(series.values)
 
