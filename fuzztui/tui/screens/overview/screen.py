@@ -43,13 +43,19 @@ from fuzztui.tui.screens.overview.tables import HostTable, HostTabs, InstanceStr
 from fuzztui.tui.screens.overview.tiles import Tiles
 
 ROOMY = 38
-"""Rows of a terminal from which on charts have seven rows."""
+"""Rows of a terminal from which on charts have seven rows, until the closing card needs them."""
 
 MAX_INSTANCES = 8
 """Lines of the instance table; a fleet of more instances gets more room, and scrolls."""
 
 MAX_ON_HOSTS = 4
 """The same for a campaign on hosts, whose tabs and warnings need room, too."""
+
+CHART_ROWS = 6
+"""Rows of the charts in a low terminal."""
+
+EVENT_ROWS = 4
+"""Rows of the event list, with its title, for which charts are hidden after the end."""
 
 CALM_S = 20.0
 """Seconds without old statistics after which the column of ages is hidden: it must not flicker."""
@@ -97,7 +103,8 @@ class OverviewScreen(CampaignScreen):
         &.-short #lower, &.-tiny #lower { height: 1fr; }
         &.-short Tiles, &.-short #instances, &.-short HostTabs { margin-top: 0; }
         &.-tiny Tiles, &.-tiny #instances, &.-tiny HostTabs { margin-top: 0; }
-        &.-tiny #charts { display: none; }
+        &.-tiny #charts, &.-crowded #charts { display: none; }
+        &.-crowded #instances { max-height: 4; }
     }
     """
 
@@ -216,6 +223,21 @@ class OverviewScreen(CampaignScreen):
         self._closed_seq = closed
         rows = closing_rows(state, status, self.host.run_dir) if ended else []
         self.query_one(ClosingCard).show(closing_title(status.state, status.reason), rows)
+        self._lay_out(state)
+        self.call_after_refresh(self._make_room)
+
+    def _make_room(self) -> None:
+        """Hide the charts of a low terminal if the closing card leaves no room for events."""
+        card, left = self.query_one(ClosingCard), self.query_one("#left")
+        crowded = False
+        if card.display and self.has_class("-short") and not self.has_class("-fleet"):
+            own = (EventList, BigTable)
+            others = (w for w in left.children if w.display and not isinstance(w, own))
+            used = sum(w.outer_size.height for w in others)
+            used += 1 + max(1, len(self.instances.rows))
+            used += CHART_ROWS if self.has_class("-crowded") else 0
+            crowded = left.size.height - used < EVENT_ROWS
+        self.set_class(crowded, "-crowded")
 
     def _hide_ages(self, status: Status) -> None:
         """Hide the column of ages some time after the last age was shown."""
@@ -277,7 +299,8 @@ class OverviewScreen(CampaignScreen):
         before = self.classes
         self.set_class(state.engine == AFL, "-afl", update=False)
         self.set_class(bool(state.hosts), "-hosts", update=False)
-        self.set_class(self.size.height >= ROOMY, "-roomy", update=False)
+        roomy = self.size.height >= ROOMY and not self.query_one(ClosingCard).display
+        self.set_class(roomy, "-roomy", update=False)
         if self.classes != before:
             self.update_node_styles()  # of all widgets: once
 
@@ -426,4 +449,5 @@ class OverviewScreen(CampaignScreen):
         """Fit charts into the new size."""
         self._lay_out(self.campaign)
         self.redraw_charts()
+        self.call_after_refresh(self._make_room)
         self.call_after_refresh(self.host.when_free, lambda: self._show_aside(Changes()))
