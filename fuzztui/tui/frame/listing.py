@@ -16,14 +16,15 @@ from textual.worker import WorkType
 from fuzztui.kernel.model.state import Entry, Finding
 from fuzztui.kernel.wire.conditions import FilterKey
 from fuzztui.tui.base.background import in_thread
-from fuzztui.tui.base.canvas import Line
+from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.columns import column_keys
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame import filtering
 from fuzztui.tui.frame.screen import CampaignScreen
-from fuzztui.tui.frame.table import BigTable
+from fuzztui.tui.frame.table import LOADING, BigTable
+from fuzztui.tui.labels.status import Status
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -137,7 +138,8 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
             return  # called too late: the app is removing the widgets
         row = self.table.current
         if row is None:
-            self.pane.show(self.nothing(), top=True)
+            loading = self.host.status.caught_up < 1
+            self.pane.show([[TextSpan(LOADING, "muted")]] if loading else self.nothing(), top=True)
             return
         wanted = self.preview_of(row)
         known = wanted is not None and self._preview is not None and self._preview[0] == wanted[0]
@@ -191,6 +193,12 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
     def on_resize(self) -> None:
         """Fit the hexdump to the new width."""
         self.call_after_refresh(self.show_detail)
+
+    def tick(self, status: Status) -> None:
+        """Show the reason of an empty table once the log was read."""
+        super().tick(status)
+        if self.table.current is None:
+            self.show_detail()
 
     # -------------------------------------------------------------- filter
 

@@ -39,6 +39,9 @@ T = TypeVar("T")
 SAMPLE = 200
 """Number of rows, from all parts of the table, that are measured when it was loaded or filtered."""
 
+LOADING = "loading the log…"
+"""What a screen without rows shows until the log was read."""
+
 MARK = "▌"
 """The sign of a marked row, in the blank cell on its left."""
 
@@ -149,6 +152,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self.columns = columns
         self._wanted: Sequence[str] = ()
         self.empty = empty
+        self._loading = False
         self._captions: tuple[str, ...] = ()
         self.rows = Rows(columns, rank)
         self.rows.sort(next((c for c in columns if c.id == first), None), reverse)
@@ -185,6 +189,12 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         """Set the text that is shown if the table has no rows; each paragraph is a line."""
         if words != self.empty:
             self.empty = words
+            self.refresh()
+
+    def show_loading(self, *, loading: bool) -> None:
+        """Show, without rows, that the log is being read: why there is no row is not yet known."""
+        if loading != self._loading:
+            self._loading = loading
             self.refresh()
 
     def load(self, rows: dict[str, T]) -> None:
@@ -549,7 +559,8 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     def _empty_line(self, number: int, frame: TableFrame) -> Strip:
         """A line of the text of a table without rows."""
         (width, _), _ = frame.place
-        paragraphs = (wrap([TextSpan(plain(text))], width - 2) for text in self.empty.split("\n"))
+        words = LOADING if self._loading else self.empty
+        paragraphs = (wrap([TextSpan(plain(text))], width - 2) for text in words.split("\n"))
         lines = [line for paragraph in paragraphs for line in paragraph]
         if number >= len(lines):
             return Strip.blank(width, frame.base)

@@ -21,6 +21,7 @@ from fuzztui.tui.base.chart import AXIS, WAITING, Chart, ChartContent, Curve, Ma
 from fuzztui.tui.base.timeaxis import TimeAxis
 from fuzztui.tui.frame.actions import bindings
 from fuzztui.tui.frame.ghost import Ghost
+from fuzztui.tui.frame.table import LOADING
 from fuzztui.tui.labels.states import STEERED, finding_sign, state_sign
 from fuzztui.tui.labels.status import Status
 
@@ -222,6 +223,7 @@ class ChartGrid(Grid, can_focus=True):
         shown = charts[first : first + room]
         self._graphs = [_with_points(draw(look)) for draw in shown]
         self._arrange(columns, rows)
+        empty = LOADING if status.caught_up < 1 else WAITING
         page = f"charts {self._page + 1}/{pages} · " if pages > 1 else ""
         self._view = View(
             now=state.t,
@@ -230,7 +232,7 @@ class ChartGrid(Grid, can_focus=True):
             marks=marks(state, heads),
             divide=state.stage_t if state.stage == "target" and "round" not in state.plan else -1.0,
             note=page + window,
-            empty=f"the campaign has {status.state}: no statistics" if status.over else WAITING,
+            empty=f"the campaign has {status.state}: no statistics" if status.over else empty,
         )
         self._redraw()
 

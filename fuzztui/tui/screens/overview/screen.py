@@ -202,6 +202,7 @@ class OverviewScreen(CampaignScreen):
         self._show_totals(status)
         events = self.query_one(EventList)
         events.advise(status.advice)
+        events.show_loading(loading=status.caught_up < 1)
         if status.mode == "live":  # in a replay the timeline shows them
             events.heat(Gains.of(self.campaign, named=False), status.now)
         self._close(status)
