@@ -24,6 +24,7 @@ from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame import filtering
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import LOADING, BigTable
+from fuzztui.tui.labels.mutants import with_places
 from fuzztui.tui.labels.status import Status
 
 T = TypeVar("T")
@@ -175,7 +176,8 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
         """Put the cursor on the row with ``key``, or notify the user of the reason why not."""
         if not self.table.go_to(key):
             words = "is hidden by the filter" if key in self.table.rows else "is not in this table"
-            self.notify(plain(f"{key} {words}."))
+            name = with_places(key, self.campaign.mutants)
+            self.notify(plain(f"{name} {words}."))
 
     def go_to_latest(self, finds: Sequence[Entry | Finding], none: str) -> None:
         """Go to the screen and row of the first of ``finds``; without any, notify with ``none``."""
