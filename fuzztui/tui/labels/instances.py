@@ -178,7 +178,10 @@ def whole(instance: Instance, state: State, status: Status) -> list[Fact]:
         ("corpus", _with("corpus", i.corpus, stats)),
         ("edges", _edges(i)),
         ("findings", ", ".join(finds)),
-        ("last new", last_new_cell(i.last_find_t, status)[0] or "none yet"),
+        (
+            "last new",
+            last_new_cell(i.last_find_t, status)[0] or "none" + " yet" * (not status.over),
+        ),
         *((f.title, _with(f.name, number, stats)) for f, number in titled(stats)),
     ]
     if stats.stability >= 0:
