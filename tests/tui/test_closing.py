@@ -78,7 +78,8 @@ async def test_in_a_low_terminal_the_card_is_whole_and_events_keep_rows(
         await d.until(lambda: charts.display)
 
 
-async def test_in_a_common_terminal_events_keep_rows_beside_charts(drive):
+async def test_in_a_common_terminal_events_keep_rows_beside_charts(drive, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path.parent)
     async with drive(running(), size=(120, 40)) as d:
         ended(d.log)
         await d.ready()
