@@ -6,6 +6,7 @@ The places are those of the table in SECURITY.md.
 from __future__ import annotations
 
 import ast
+import io
 import json
 import os
 import re
@@ -21,6 +22,8 @@ import pytest
 from hostile import HOSTILE
 from markdown_it import MarkdownIt
 from prometheus_client.parser import text_string_to_metric_families
+from rich.console import Console
+from rich.text import Text
 from strict_html import StrictPage
 
 from fuzztui.cli.output import say
@@ -54,6 +57,7 @@ from fuzztui.tools.report.markdown_text import markdown_code, markdown_text
 from fuzztui.tools.report.plain import plain_page
 from fuzztui.tools.scaffold.files import CampaignDraft
 from fuzztui.tools.status.metrics import _braced
+from fuzztui.tui.base.pictures import in_cells, portable
 from fuzztui.tui.base.shell import command as shell_command
 from fuzztui.tui.base.text import plain
 
@@ -335,12 +339,26 @@ def lines_on_terminals(text: str, _: Path) -> None:
     assert all(line.isprintable() for line in plain_page(page(text)).splitlines())
 
 
+SVG_TAGS = {"svg", "style", "defs", "clipPath", "rect", "text", "g", "circle"}
+
+
+def pictures_of_screens(text: str, _: Path) -> None:
+    console = Console(record=True, file=io.StringIO(), width=200)
+    console.print(Text(plain(text)))
+    svg = portable(console.export_svg(title="fuzztui"))
+    for picture in (svg, in_cells(svg)):
+        root = ET.fromstring(picture)
+        assert {node.tag.rpartition("}")[2] for node in root.iter()} <= SVG_TAGS
+        drawn = "".join("".join(root.itertext()).split())
+        assert "".join(plain(text).split())[:100] in drawn
+
+
 PLACES: list[Check] = [
     exported_tests, examples_in_tests, diffs_of_mutants,
     verdict_for_pasting, verdicts_file, campaign_file,
     markdown_words, markdown_of_ci, markdown_of_reports, html_of_reports,
     workflow_commands, messages_in_ci_logs, junit_xml, sarif_json, coverage_files, prometheus,
-    shell_words, remote_words, lines_on_terminals,
+    shell_words, remote_words, lines_on_terminals, pictures_of_screens,
 ]  # fmt: skip
 
 
