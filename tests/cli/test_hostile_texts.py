@@ -6,6 +6,7 @@ The places are those of the table in SECURITY.md.
 from __future__ import annotations
 
 import ast
+import html
 import io
 import json
 import os
@@ -57,6 +58,7 @@ from fuzztui.tools.report.markdown_text import markdown_code, markdown_text
 from fuzztui.tools.report.plain import plain_page
 from fuzztui.tools.scaffold.files import CampaignDraft
 from fuzztui.tools.status.metrics import _braced
+from fuzztui.tools.web.page import page as page_to_serve
 from fuzztui.tui.base.pictures import in_cells, portable
 from fuzztui.tui.base.shell import command as shell_command
 from fuzztui.tui.base.text import plain
@@ -339,6 +341,15 @@ def lines_on_terminals(text: str, _: Path) -> None:
     assert all(line.isprintable() for line in plain_page(page(text)).splitlines())
 
 
+def page_of_serve(text: str, _: Path) -> None:
+    made = page_to_serve(text, f"ws://127.0.0.1:1/{text}")
+    assert (
+        made.count("<script") == made.count("</script>") == page_to_serve("", "").count("<script")
+    )
+    title = made.partition("<title>")[2].partition("</title>")[0]
+    assert html.unescape(title) == f"{visible(text)} - fuzztui" and "<" not in title
+
+
 SVG_TAGS = {"svg", "style", "defs", "clipPath", "rect", "text", "g", "circle"}
 
 
@@ -359,6 +370,7 @@ PLACES: list[Check] = [
     markdown_words, markdown_of_ci, markdown_of_reports, html_of_reports,
     workflow_commands, messages_in_ci_logs, junit_xml, sarif_json, coverage_files, prometheus,
     shell_words, remote_words, lines_on_terminals, pictures_of_screens,
+    page_of_serve,
 ]  # fmt: skip
 
 
