@@ -215,13 +215,9 @@ class ActionApp(ThemedApp):
     def save_picture(self, suffix: str) -> None:
         """Save the screen as ``.svg`` or ``.png``; in a browser, download the picture."""
         svg = portable(self.export_screenshot())
-        name = f"fuzztui-{self.picture_name}-{datetime.now():%Y%m%d-%H%M%S}"
+        screen = getattr(self.bottom_screen, "TAB", "home")
+        name = f"fuzztui-{screen}-{datetime.now():%Y%m%d-%H%M%S}"
         self.run_worker(self._save_picture(svg, name, suffix), group="picture")
-
-    @property
-    def picture_name(self) -> str:
-        """The name of the present screen in the names of pictures."""
-        return "home"
 
     async def _save_picture(self, svg: str, name: str, suffix: str) -> None:
         def make() -> tuple[bytes, Path | None]:

@@ -561,11 +561,6 @@ class FuzzApp(ActionApp, ReplayControls):
         screen = self._campaign_screen
         return screen.scopes() if screen else ("app", "always")
 
-    @property
-    def picture_name(self) -> str:
-        """The name of the present screen in the names of pictures."""
-        return self.current_mode
-
     def column_meanings(self) -> Sequence[tuple[str, str]]:
         """Return titles and meanings of the columns on the screen, for the help."""
         screen = self._campaign_screen

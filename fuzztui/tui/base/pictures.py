@@ -74,14 +74,13 @@ def save_new(name: str, suffix: str, data: bytes) -> Path:
 
     A file that exists is never replaced: the new one gets a number. Raises :class:`NoPicture`.
     """
-    try:
-        return _save_in(Path.cwd(), name, suffix, data)
-    except OSError:
-        home = Path.home()
-    try:
-        return _save_in(home, name, suffix, data)
-    except OSError as e:
-        raise NoPicture(f"{home}: {e.strerror or e}") from None
+    why = ""
+    for directory in (Path.cwd, Path.home):
+        try:
+            return _save_in(directory(), name, suffix, data)
+        except (OSError, RuntimeError) as e:  # RuntimeError: there is no home
+            why = str(e)
+    raise NoPicture(why)
 
 
 def _save_in(directory: Path, name: str, suffix: str, data: bytes) -> Path:
