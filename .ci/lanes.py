@@ -110,7 +110,7 @@ LOG = (
 )
 SCREENS = (
     "tests/tui",
-    "tests/e2e/test_serve.py",
+    "tests/e2e/test_serve_web.py",
     "tests/e2e/test_terminal.py",
     "tests/e2e/test_afl_terminal.py",
 )
@@ -216,7 +216,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/features/inputs": (*SCREENS, "tests/machines/hosts/test_hub_files.py"),
     "fuzztui/features/comparisons": ("tests/kernel/model", *COMMANDS),
     "fuzztui/tools/status": COMMANDS,
-    "fuzztui/tools/web": ("tests/tools/web", "tests/e2e/test_serve.py"),
+    "fuzztui/tools/web": ("tests/tools/web", "tests/e2e/test_serve_web.py"),
     "fuzztui/tools/schema": ("tests/run/campaign", *DOCS),
     # Capabilities.
     "fuzztui/run/afl": AFL + FUZZFIRST + ("tests/e2e/test_text_*.py",),
