@@ -330,7 +330,6 @@ def _opening(
     from fuzztui.tui.app.replay import Outline, Player
     from fuzztui.tui.frame.command_sender import CommandSender
     from fuzztui.tui.frame.ghost import Ghost
-    from fuzztui.tui.frame.timeline import Course
     from fuzztui.tui.labels.run_files import set_file
 
     if run is not None:
@@ -338,11 +337,7 @@ def _opening(
 
     def outline() -> Outline:
         # A second session, at the end: checkpoints make this cheap, unlike a scan.
-        whole = Session(log_path, ReplayClock(speed=1.0, t=0.0, paused=True))
-        whole.seek(whole.end_t)
-        while whole.behind:  # a seek takes a limited time
-            whole.poll()
-        return Outline(Course.of(whole.state), whole.state.state)
+        return Outline.of(state_at_end(log_path))
 
     def ghost(path: str) -> Ghost | None:
         earlier = None if path or run is None else earlier_run(run)

@@ -26,7 +26,6 @@ from fuzztui.tui.app.replay import Outline, Player
 from fuzztui.tui.base.themes import load_themes
 from fuzztui.tui.frame.command_sender import CommandSender
 from fuzztui.tui.frame.ghost import Ghost
-from fuzztui.tui.frame.timeline import Course
 
 WALL = 1_800_000_000.0
 CAPABILITIES = ["pause", "resume", "stop", "skip", "promote", "reset"]
@@ -291,7 +290,7 @@ class World:
 def outline(log: Log) -> Outline:
     """What a replay knows of the whole campaign."""
     whole = log.state
-    return Outline(Course.of(whole), whole.state)
+    return Outline.of(whole)
 
 
 def past(log: Log, command: CommandStatus | None) -> State:

@@ -268,3 +268,13 @@ async def test_a_run_that_cannot_be_compared_is_reported_and_the_earlier_one_sta
         await d.press("O", *"nowhere", "enter")
         await d.until(lambda: any("no log is there" in text for text in d.notices()))
         d.assert_shows("of parser-1")
+
+
+def test_a_rate_of_the_ghost_ends_with_its_run_and_a_count_stays():
+    times, values = [0.0, 10.0, 20.0], [5.0, 5.0, 5.0]
+    view = View(now=40.0, still=True)
+    for shows, known in (("mean", False), ("last", True)):
+        until = 20.0 if shows == "mean" else float("inf")
+        ghost = Curve("before", "muted", times, values, shows, until=until)
+        chart = chart_of([Curve("", "rate", [0.0, 40.0], [9.0, 9.0], shows)], view, ghost=ghost)
+        assert ("of before" in drawn(chart)[0]) is known

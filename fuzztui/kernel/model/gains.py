@@ -88,6 +88,15 @@ class Gains:
             [key for _, key in news],
         )
 
+    def times(self) -> list[float]:
+        """The campaign times at which edges or kills came, in order."""
+        return sorted({*self.edges.times, *self.kills.times})
+
+    @property
+    def first(self) -> float | None:
+        """The campaign time of the first edge or kill; None: there is none."""
+        return min([*self.edges.times[:1], *self.kills.times[:1]], default=None)
+
     def between(self, low: float, high: float) -> Gain:
         """What the period from ``low`` to before ``high`` brought; times in seconds."""
         edges, edge_t = self.edges.between(low, high)

@@ -27,11 +27,13 @@ from fuzztui.kernel.model.host_summary import waiting_commands
 from fuzztui.kernel.model.mutants import Summary, mutants_summary
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Changes, CommandStatus, State
+from fuzztui.kernel.model.story import Moment, story
 from fuzztui.kernel.session import Session
 from fuzztui.tui.app.action_app import ActionApp
 from fuzztui.tui.app.attention import MAX_TEXT, Attention, alert_sequence, announcement
 from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.feed import BACK_OFF_S, Feed, default_hz
+from fuzztui.tui.app.find import FindScreen, campaign_objects
 from fuzztui.tui.app.kept_yields import KeptYields
 from fuzztui.tui.app.replay import Outline, Player, ReplayControls
 from fuzztui.tui.base.background import in_thread
@@ -227,6 +229,11 @@ class FuzzApp(ActionApp, ReplayControls):
         self.tick()
 
     @property
+    def story(self) -> Sequence[Moment]:
+        """The moments of the campaign, in a replay of all of it. Call it while it is not folded."""
+        return self._outline.story if self.player is not None else story(self.campaign)
+
+    @property
     def ghost(self) -> Ghost | None:
         """The run whose curves are drawn for comparison; None: there is none, or it is hidden."""
         return None if GHOST_HIDDEN in self.choices else self._ghost
@@ -392,6 +399,21 @@ class FuzzApp(ActionApp, ReplayControls):
         if tab == FINDINGS:
             self._note_unseen()
         return changes
+
+    def do_app_find(self) -> None:
+        """Search all objects of the campaign."""
+        self.when_free(self._find)
+
+    def _find(self) -> None:
+        self.push_screen(FindScreen([*campaign_objects(self.campaign)]))
+
+    def do_app_zoom(self) -> None:
+        """Let the panel with the focus fill the screen, or show all panels again."""
+        screen = self.screen
+        if screen.maximized is not None:
+            screen.minimize()
+        elif screen.focused is not None:
+            screen.maximize(screen.focused, container=False)
 
     def go_to_row(self, tab: str, key: str) -> None:
         """Go to the screen ``tab``, to the row with ``key``."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.story import Moment, story
 from fuzztui.kernel.session import ReplayClock
 from fuzztui.tui.frame.controls import CampaignControls
 from fuzztui.tui.frame.marks import ANY
@@ -15,8 +18,14 @@ class Outline:
     """Data about the whole campaign that a replay shows at every moment."""
 
     course: Course = field(default_factory=Course)
+    story: Sequence[Moment] = ()
     ended: str = ""
     """State in which the campaign ended; an empty string until known."""
+
+    @classmethod
+    def of(cls, state: State) -> Outline:
+        """The outline of a campaign by its state at the end."""
+        return cls(Course.of(state), story(state), state.state)
 
 
 SLOWEST, FASTEST = 1 / 16, 65536.0

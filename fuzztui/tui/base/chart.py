@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Literal, NamedTuple
 
 from textual import events
@@ -36,9 +37,12 @@ class Curve:
     """What a cell shows of its values: the last one, their mean, or their growth per minute."""
     value: str = ""
     """The text next to the title; an empty string: the value of the last point."""
+    until: float = inf
+    """Campaign time from which on there are no values."""
 
     def sampled(self, axis: TimeAxis, now: float) -> list[float | None]:
         """Return the values in the columns of dots of ``axis``."""
+        now = min(now, self.until)
         if self.shows == "growth":
             return growth(self.times, self.values, axis, now)
         return resample(self.times, self.values, axis, now, mean=self.shows == "mean")

@@ -20,6 +20,8 @@ class Ghost:
 
     name: str
     """The run's directory, without those around it."""
+    end: float = 0.0
+    """Campaign time at which it ended, or was read."""
     series: Mapping[str, Series] = field(default_factory=dict)
     heads: Mapping[FindingKind, Sequence[float]] = field(default_factory=dict)
     """By kind, the campaign times at which groups of findings were first met."""
@@ -27,4 +29,4 @@ class Ghost:
     @classmethod
     def of(cls, name: str, state: State) -> Ghost:
         """The ghost of a run with this state."""
-        return cls(name, state.series, {kind: group_heads(state, kind) for kind in KINDS})
+        return cls(name, state.t, state.series, {kind: group_heads(state, kind) for kind in KINDS})

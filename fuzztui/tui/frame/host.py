@@ -14,6 +14,7 @@ from textual.screen import Screen
 
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.state import Changes, State
+from fuzztui.kernel.model.story import Moment
 from fuzztui.kernel.wire.commands import Command
 from fuzztui.tui.base.canvas import Painter
 from fuzztui.tui.base.user_state import ViewOptions
@@ -52,6 +53,13 @@ class AppInterface(Painter, Protocol):
     @property
     def status(self) -> Status:
         """The totals as of the last tick."""
+
+    @property
+    def story(self) -> Sequence[Moment]:
+        """The moments of the campaign, in a replay of all of it. Call it while it is not folded."""
+
+    def seek(self, t: float) -> None:
+        """In a replay: show the campaign as it was at ``t`` seconds."""
 
     @property
     def ghost(self) -> Ghost | None:

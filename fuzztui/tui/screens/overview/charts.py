@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import ClassVar, Literal
 
 from textual import on
@@ -51,7 +52,10 @@ class Look:
         series = None if self.ghost is None else self.ghost.series.get(name)
         if self.ghost is None or series is None or not series.times:
             return None
-        return Curve(self.ghost.name, "muted", *series.since(self.start), shows)
+        # A rate ends with the run; what it had found in the end stays to compare with.
+        until = inf if shows == "last" else self.ghost.end
+        points = series.since(self.start)
+        return Curve(self.ghost.name, "muted", *points, shows, until=until)
 
     def points(self, name: str) -> tuple[Sequence[float], Sequence[float]]:
         """Return copies of the times and values of a series."""

@@ -109,6 +109,8 @@ class OverviewScreen(CampaignScreen):
         """The host whose instances are shown; an empty string: all."""
         self._closed_seq = 0
         """The record up to which the closing card was made; 0: there is none."""
+        self._tells_story: bool | None = None
+        """Whether the user wants the story; None: once a live campaign has ended."""
         self._last_age_t = -1.0
         """Campaign time at which the statistics of any instance were last old, in seconds."""
 
@@ -182,8 +184,23 @@ class OverviewScreen(CampaignScreen):
         if changes.reset or changes.campaign or changes.instances:
             self._show_hosts(self.host.status, reset=changes.reset)
         if changes.records or changes.reset:
-            self.query_one(EventList).show(state)
+            self._show_events()
         self._show_aside(changes)
+
+    def _show_events(self) -> None:
+        status, events = self.host.status, self.query_one(EventList)
+        ended = status.over and status.mode == "live"
+        if ended if self._tells_story is None else self._tells_story:
+            events.show_story(self.host.story)
+        else:
+            events.show(self.campaign)
+
+    def do_overview_story(self) -> None:
+        """Show the story in place of the latest events, or these again."""
+        events = self.query_one(EventList)
+        self._tells_story = not events.is_story
+        self.host.when_free(self._show_events)
+        self.set_focus(events if self._tells_story else self.instances)
 
     def _show_aside(self, changes: Changes) -> None:
         aside = self.query_one(Aside)
@@ -218,6 +235,7 @@ class OverviewScreen(CampaignScreen):
         self._closed_seq = closed
         rows = closing_rows(state, status, self.host.run_dir) if ended else []
         self.query_one(ClosingCard).show(closing_title(status.state, status.reason), rows)
+        self._show_events()
 
     def _hide_ages(self, status: Status) -> None:
         """Hide the column of ages some time after the last age was shown."""
