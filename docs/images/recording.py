@@ -28,11 +28,12 @@ from collections.abc import Iterator
 from fcntl import ioctl
 from pathlib import Path
 
-from overview import TEXT_TAG, in_cells
 from PIL import Image
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
+
+from fuzztui.tui.base.pictures import in_cells
 
 HERE = Path(__file__).resolve().parent
 BIN = Path(sys.executable).parent
@@ -135,7 +136,7 @@ def picture(screen: str) -> Image.Image:
     console = Console(width=COLUMNS, record=True, file=io.StringIO(), color_system="truecolor")
     for line in screen.split("\n")[:ROWS]:
         console.print(Text.from_ansi(line), no_wrap=True, crop=True)
-    svg = TEXT_TAG.sub(in_cells, console.export_svg(title="fuzztui", theme=THEME))
+    svg = in_cells(console.export_svg(title="fuzztui", theme=THEME))
     png = subprocess.run(
         ["rsvg-convert", "-w", str(WIDTH)], input=svg.encode(), check=True, capture_output=True
     ).stdout
