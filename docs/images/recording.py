@@ -134,8 +134,9 @@ def frames(terminal: Terminal) -> Iterator[str]:
 def picture(screen: str) -> Image.Image:
     """A screen as an image."""
     console = Console(width=COLUMNS, record=True, file=io.StringIO(), color_system="truecolor")
-    for line in screen.split("\n")[:ROWS]:
-        console.print(Text.from_ansi(line), no_wrap=True, crop=True)
+    # All lines at once: a style may go on in the next line.
+    lines = [*screen.split("\n"), *[""] * ROWS][:ROWS]
+    console.print(Text.from_ansi("\n".join(lines)), no_wrap=True, crop=True)
     svg = in_cells(console.export_svg(title="fuzztui", theme=THEME))
     png = subprocess.run(
         ["rsvg-convert", "-w", str(WIDTH)], input=svg.encode(), check=True, capture_output=True
