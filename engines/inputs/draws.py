@@ -11,10 +11,12 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.source import Repeat, Source
+
+_T = TypeVar("_T")
 
 Value = int | float | tuple[int, ...]
 """A number; a real number; the items of a text or of a block of bytes, 0 the simplest one."""
@@ -243,13 +245,13 @@ class NotingSource(Source):
         """The number of noted draws."""
         return len(self.notes)
 
-    def begin_call(self, types: tuple[str, ...], depth: int) -> int:
-        """Open the span of one call of a generator (as ``Typed.begin_call``)."""
-        return self.enter(_label(sys._getframe(depth)))
-
-    def end_call(self, call: int) -> None:
-        """Close the span."""
-        self.leave(call)
+    def call(self, makes: object, function: Callable[..., _T], args: Any, named: Any) -> _T:
+        """Call a generator in a span (as ``Typed.call``)."""
+        depth = self.enter(_label(sys._getframe(2)))
+        try:
+            return function(*args, **named)
+        finally:
+            self.leave(depth)
 
     def scope(self, types: tuple[str, ...], depth: int) -> _NotedCall:
         """A context manager for one call of a generator (as ``Typed.scope``)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,7 @@ from spoton_lab import Bench, File, Image, gen_day, gen_file
 from fuzztui.engines.generators import generator, made_by
 from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.source import Rejected, Source
-from fuzztui.engines.inputs.typed import Typed, TypeStacks, runs
+from fuzztui.engines.inputs.typed import Annotated, Call, Typed, TypeStacks, runs
 
 MAGIC = ConstantPool(["abc", "fed", "not of that alphabet"], [], [2008, 1999])
 DATE = "datetime.date"
@@ -33,7 +34,7 @@ def test_choices_by_index_make_the_same(seed: int, constants: bool) -> None:
     data, value = bench.fresh()
     parent = bench.form.annotate(data)
     assert parent.data == data
-    assert len(parent) == len(parent.number) == len(parent.start) - 1  # no two share an index
+    assert len(parent) == len(parent.start) - 1
     assert bench.child(data, parent) == (data, value)
     assert bench.told == [data]
     # Only what is expected is made by index, and only once.
@@ -106,7 +107,74 @@ def test_indexes_outlive_what_the_interpreter_makes_of_hot_code() -> None:
     for _ in range(2000):
         bench.fresh()
     assert bench.child(data, cold) == (data, value)
-    assert list(bench.form.annotate(data).number) == list(cold.number)
+    (hot,), (before,) = bench.form.annotate(data).sites.values(), cold.sites.values()
+    assert hot.sites == before.sites
+
+
+def calls_of(parent: Annotated) -> Iterator[Call]:
+    """All calls of generators, some of them more than once."""
+    for call in (*parent.sites.values(), *parent.after.values()):
+        if isinstance(call, Call):
+            yield call
+            yield from calls_of(replace(parent, sites=call.sites, after={}))
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_what_is_replayed_is_what_is_found_by_index(seed: int, chance: int) -> None:
+    rng, children = random.Random(chance), []
+    changed = [(rng.random(), rng.randrange(256)) for _ in range(1 + rng.randrange(4))]
+    for replays in (True, False):
+        bench = Bench(magic=MAGIC, seed=seed)
+        data, _ = bench.fresh()
+        parent, mutated = bench.form.annotate(data), bytearray(data)
+        for at, value in changed:
+            mutated[int(at * len(data))] = value
+        for call in calls_of(parent):
+            assert call.data == data[call.start : call.end]
+            if not replays:
+                call.function = None
+        children.append(bench.child(bytes(mutated), parent))
+    assert children[0] == children[1]
+
+
+def test_a_call_with_other_arguments_is_not_replayed() -> None:
+    @generator
+    def inner(r: Source, more: bool, *, last: bool) -> list[int]:
+        found = [r.below(256) for _ in range(3)] if more else []
+        return [*found, r.below(256), *([r.below(256)] if last else [])]
+
+    @generator
+    def outer(r: Source) -> tuple[list[int], int]:
+        return inner(r, r.below(2) > 0, last=r.below(2) > 0), r.below(256)
+
+    bench = Bench(outer)
+    parent = bench.form.annotate(b"\0\0\1\2")
+    assert bench.child(b"\0\0\1\2", parent)[1] == ([1], 2)
+    found, end = bench.child(b"\1\0\1\2", parent)[1]
+    assert (len(found), found[3], end) == (4, 1, 2)
+    found, end = bench.child(b"\0\1\1\2", parent)[1]
+    assert (len(found), found[0], end) == (2, 1, 2)
+
+
+def test_a_call_that_draws_after_its_end_is_not_replayed() -> None:
+    @generator
+    def numbers(r: Source) -> Iterator[int]:
+        while True:
+            yield r.below(256)
+
+    @generator
+    def begun(r: Source) -> tuple[int, Iterator[int]]:
+        found = numbers(r)
+        return next(found), found
+
+    @generator
+    def outer(r: Source) -> list[int]:
+        first, others = begun(r)
+        return [first, r.below(256), next(others)]
+
+    bench = Bench(outer)
+    parent = bench.form.annotate(b"\1\2\3")
+    assert bench.child(b"\1\7\3", parent)[1] == [1, 7, 3]
 
 
 def test_type_stacks_and_where_types_are() -> None:
