@@ -261,9 +261,6 @@ class NotingSource(Source):
         """A context manager for one call of a strategy's part."""
         return _NotedCall(self, label)
 
-    def made(self, since: int, name: str) -> None:
-        """Do nothing: types are not noted."""
-
     def unmade(self, since: int) -> None:
         """Note that the value of the last span was not used."""
         if self.spans and self.spans[-1][1] >= since:

@@ -131,6 +131,7 @@ class Typed(Source):
     )  # fmt: skip
 
     typed: ClassVar[bool] = True
+    annotates: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -293,6 +294,8 @@ class Indexed(Typed):
 
     __slots__ = ("_after", "_from", "_offsets")
 
+    annotates = False
+
     def __init__(
         self,
         data: bytes,
@@ -390,9 +393,6 @@ class Indexed(Typed):
         call = Call(0)
         call.sites = {} if found is None else found.sites.copy()
         return call
-
-    def made_for(self, since: int, frame: FrameType) -> None:
-        """Do nothing."""
 
 
 class Replaying(Indexed):
