@@ -11,12 +11,10 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, ClassVar, Final, NamedTuple, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple
 
 from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.source import Repeat, Source
-
-_T = TypeVar("_T")
 
 Value = int | float | tuple[int, ...]
 """A number; a real number; the items of a text or of a block of bytes, 0 the simplest one."""
@@ -245,7 +243,7 @@ class NotingSource(Source):
         """The number of noted draws."""
         return len(self.notes)
 
-    def call(self, makes: object, function: Callable[..., _T], args: Any, named: Any) -> _T:
+    def call(self, makes: object, function: Callable[..., Any], args: Any, named: Any) -> Any:
         """Call a generator in a span (as ``Typed.call``)."""
         depth = self.enter(_label(sys._getframe(2)))
         try:

@@ -1,10 +1,10 @@
 """A source that records where in the generator each choice was drawn, and for which types.
 
 The SpotOn paper, III-C1: a choice has an *execution index* (EI) and a *type stack*. The EI is the
-hash of the generator calls in progress, the call site that draws, and how often that site has
-drawn in this call. The type stack contains the return types of those generators. An input that is
-made from a parent's choices by EI keeps unmutated choices in their roles, even if a mutation makes
-the generator take another path; in a plain sequence all later choices would shift.
+generator calls in progress, the call site that draws, and how often that site has drawn in this
+call. The type stack contains the return types of those generators. An input that is made from a
+parent's choices by EI keeps unmutated choices in their roles, even if a mutation makes the
+generator take another path; in a plain sequence all later choices would shift.
 
 The drawn bytes are always recorded as a plain sequence: from them a plain
 :class:`~fuzztui.engines.inputs.source.Source` makes the same input again.
@@ -18,14 +18,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from operator import is_
 from types import FrameType
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final
 
 from fuzztui.engines.inputs import source
 from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.fields import Fields
 from fuzztui.engines.inputs.source import Rejected, Source
-
-_R = TypeVar("_R")
 
 _OWN: Final = vars(source)
 """Globals of the frames that are skipped when looking for the code that draws."""
@@ -92,12 +90,10 @@ class Call:
 
     def has(self, args: Sequence[object], named: Mapping[str, object]) -> bool:
         """Whether these are its arguments: the same objects, because ``==`` may run user code."""
-        return (
-            len(args) == len(self.args)
-            and len(named) == len(self.named)
-            and all(map(is_, args, self.args))
-            and all(value is self.named.get(name, self) for name, value in named.items())
-        )
+        if len(args) != len(self.args) or named.keys() != self.named.keys():
+            return False
+        values = map(self.named.get, named)
+        return all(map(is_, args, self.args)) and all(map(is_, named.values(), values))
 
 
 @dataclass(slots=True)
@@ -113,7 +109,7 @@ class Annotated:
     sites: Sites
     """What is drawn outside of all calls."""
     after: dict[Any, Any]
-    """What the same call draws next at the same site, by what :data:`Sites` has."""
+    """What the same call draws next at the same site, by what it draws before."""
 
     def __len__(self) -> int:
         return len(self.stack)
@@ -193,11 +189,10 @@ class Typed(Source):
             return Source.row(self, n, below)
         size = (below - 1).bit_length() + 7 >> 3 or 1
         at = self._advance_row(frame, id(frame.f_code) + frame.f_lasti, n, size)
-        data = self._data
+        data = self._data[at : at + n * size]
         if size == 1:
-            return [byte % below for byte in data[at : at + n]]
-        places = range(at, at + n * size, size)
-        return [int.from_bytes(data[i : i + size], "big") % below for i in places]
+            return [byte % below for byte in data]
+        return [int.from_bytes(data[i : i + size], "big") % below for i in range(0, n * size, size)]
 
     def _advance_row(self, frame: FrameType, site: int, n: int, size: int) -> int:
         stack = self._stack if site in self._plain else self._stack_at(frame)
@@ -207,13 +202,7 @@ class Typed(Source):
         self._stack_of += [stack] * n
         return Source._advance(self, n * size)
 
-    def call(
-        self,
-        makes: Callable[[], tuple[str, ...]],
-        function: Callable[..., _R],
-        args: tuple[Any, ...],
-        named: dict[str, Any],
-    ) -> _R:
+    def call(self, makes: Callable[[], Any], function: Any, args: Any, named: Any) -> Any:
         """Call a generator of the types that ``makes`` returns, for the caller's caller."""
         before, scopes = (self._sites, self._stack), self._scopes
         call, self._stack = self._begun(_frame(2), makes())
@@ -296,19 +285,12 @@ class Indexed(Typed):
 
     annotates = False
 
-    def __init__(
-        self,
-        data: bytes,
-        limit: int,
-        more: Callable[[int], bytes],
-        parent: Annotated,
-        magic: ConstantPool | None = None,
-    ) -> None:
-        """``data`` has the same layout as the parent's. A choice that the parent lacks is new."""
-        Source.__init__(self, b"", limit, more, magic)
+    def __init__(self, data: bytes, parent: Annotated, *plain: Any) -> None:
+        """``data`` has the same layout as the parent's; ``plain``: limit, more, magic."""
+        Source.__init__(self, b"", *plain)
         self._from, self._offsets, self._after = data, parent.start, parent.after
         self._sites = parent.sites.copy()  # here: what is drawn next
-        self._stack, self._starts, self._scopes = NO_TYPES, [], 0
+        self._stack, self._starts = NO_TYPES, []
 
     def _advance(self, n: int) -> int:
         # The hottest code of this engine, so nothing is called that can be inlined.
@@ -349,13 +331,7 @@ class Indexed(Typed):
         start, end = self._offsets[first], self._offsets[first + length]
         return self._append(self._from[start:end], n * size)
 
-    def call(
-        self,
-        makes: Callable[[], tuple[str, ...]],
-        function: Callable[..., _R],
-        args: tuple[Any, ...],
-        named: dict[str, Any],
-    ) -> _R:
+    def call(self, makes: Callable[[], Any], function: Any, args: Any, named: Any) -> Any:
         """Call a generator, or replay the call."""
         frame, before = _frame(2), self._sites
         while frame.f_globals is _OWN:
@@ -383,16 +359,17 @@ class Indexed(Typed):
             self.__class__ = Indexed
             del self._data[self._pos :]
 
-    def _begun(self, frame: FrameType, types: tuple[str, ...]) -> tuple[Call, int]:
+    def scope(self, types: tuple[str, ...], depth: int) -> GeneratorCall:
+        """As of :class:`Typed`."""
+        frame = _frame(depth)
         while frame.f_globals is _OWN:
             frame = frame.f_back  # type: ignore[assignment]
-        return self._called(id(frame.f_code) + frame.f_lasti), NO_TYPES
+        return self.span(id(frame.f_code) + frame.f_lasti)
 
-    def _called(self, site: int) -> Call:
-        found: Call | None = self._next(~site)
-        call = Call(0)
-        call.sites = {} if found is None else found.sites.copy()
-        return call
+    def span(self, label: int) -> GeneratorCall:
+        """As of :class:`Typed`."""
+        call: Call | None = self._next(~label)
+        return GeneratorCall(self, {} if call is None else call.sites.copy(), NO_TYPES)
 
 
 class Replaying(Indexed):

@@ -37,7 +37,7 @@ class TypedInput(GeneratedInput):
         expected, self._expected = self._expected, None
         if expected is None or expected[0] is not data:
             return super().build(data)
-        self._source = source = Indexed(data, self._limit, self._fresh, expected[1], self._magic)
+        self._source = source = Indexed(data, expected[1], self._limit, self._fresh, self._magic)
         try:
             made = self._made(source)
             if isinstance(made, Pending):
