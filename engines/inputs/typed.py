@@ -32,7 +32,7 @@ _frame: Final = sys._getframe
 
 Sites = dict[int, Any]
 """What one call draws first at each of its sites: the number of a choice; at the site + 1 a row of
-choices, (number of the first one, length); at ~site a :class:`Call`."""
+choices, (number of the first one, length); at ~site a :class:`DrawnCall`."""
 
 NO_TYPES: Final = 0
 """The number of the empty type stack."""
@@ -72,7 +72,7 @@ class TypeStacks:
         return len(self._types)
 
 
-class Call:
+class DrawnCall:
     """A call of a generator, or of a part of a strategy, that has made choices of an input."""
 
     __slots__ = ("args", "data", "end", "function", "named", "sites", "start")
@@ -145,7 +145,7 @@ class Typed(Source):
         self._stack = NO_TYPES
         self._sites: Sites = {}
         """All that the current call has drawn, a list for each site."""
-        self._calls: list[Call] = []
+        self._calls: list[DrawnCall] = []
         self._starts: list[int] = []
         self._stack_of: list[int] = []
         self._made: list[tuple[int, int, str]] = []
@@ -203,7 +203,7 @@ class Typed(Source):
         return Source._advance(self, n * size)
 
     def call(self, makes: Callable[[], Any], function: Any, args: Any, named: Any) -> Any:
-        """Call a generator of the types that ``makes`` returns, for the caller's caller."""
+        """DrawnCall a generator of the types that ``makes`` returns, for the caller's caller."""
         before, scopes = (self._sites, self._stack), self._scopes
         call, self._stack = self._begun(_frame(2), makes())
         self._sites = call.sites
@@ -216,7 +216,7 @@ class Typed(Source):
                 call.function, call.args, call.named = function, args[1:], named
                 call.end = self._pos
 
-    def _begun(self, frame: FrameType, types: tuple[str, ...]) -> tuple[Call, int]:
+    def _begun(self, frame: FrameType, types: tuple[str, ...]) -> tuple[DrawnCall, int]:
         """A call that this frame makes, and its type stack."""
         while frame.f_globals is _OWN:
             frame = frame.f_back  # type: ignore[assignment]  # a generator is the caller
@@ -226,8 +226,8 @@ class Typed(Source):
             stack = self._stacks.push(stack, name)
         return self._called(site), stack
 
-    def _called(self, site: int) -> Call:
-        call = Call(self._pos)
+    def _called(self, site: int) -> DrawnCall:
+        call = DrawnCall(self._pos)
         self._calls.append(call)
         self._sites.setdefault(~site, []).append(call)
         return call
@@ -332,7 +332,7 @@ class Indexed(Typed):
         return self._append(self._from[start:end], n * size)
 
     def call(self, makes: Callable[[], Any], function: Any, args: Any, named: Any) -> Any:
-        """Call a generator, or replay the call."""
+        """DrawnCall a generator, or replay the call."""
         frame, before = _frame(2), self._sites
         while frame.f_globals is _OWN:
             frame = frame.f_back  # type: ignore[assignment]
@@ -368,7 +368,7 @@ class Indexed(Typed):
 
     def span(self, label: int) -> GeneratorCall:
         """As of :class:`Typed`."""
-        call: Call | None = self._next(~label)
+        call: DrawnCall | None = self._next(~label)
         return GeneratorCall(self, {} if call is None else call.sites.copy(), NO_TYPES)
 
 

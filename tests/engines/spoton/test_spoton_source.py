@@ -15,7 +15,7 @@ from spoton_lab import Bench, File, Image, gen_day, gen_file
 from fuzztui.engines.generators import generator, made_by
 from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.source import Rejected, Source
-from fuzztui.engines.inputs.typed import Annotated, Call, Typed, TypeStacks, runs
+from fuzztui.engines.inputs.typed import Annotated, DrawnCall, Typed, TypeStacks, runs
 
 MAGIC = ConstantPool(["abc", "fed", "not of that alphabet"], [], [2008, 1999])
 DATE = "datetime.date"
@@ -111,10 +111,10 @@ def test_indexes_outlive_what_the_interpreter_makes_of_hot_code() -> None:
     assert hot.sites == before.sites
 
 
-def calls_of(parent: Annotated) -> Iterator[Call]:
+def calls_of(parent: Annotated) -> Iterator[DrawnCall]:
     """All calls of generators, some of them more than once."""
     for call in (*parent.sites.values(), *parent.after.values()):
-        if isinstance(call, Call):
+        if isinstance(call, DrawnCall):
             yield call
             yield from calls_of(replace(parent, sites=call.sites, after={}))
 
