@@ -203,7 +203,7 @@ class Typed(Source):
         return Source._advance(self, n * size)
 
     def call(self, makes: Callable[[], Any], function: Any, args: Any, named: Any) -> Any:
-        """DrawnCall a generator of the types that ``makes`` returns, for the caller's caller."""
+        """Call a generator of the types that ``makes`` returns, for the caller's caller."""
         before, scopes = (self._sites, self._stack), self._scopes
         call, self._stack = self._begun(_frame(2), makes())
         self._sites = call.sites
@@ -282,7 +282,6 @@ class Indexed(Typed):
     """
 
     __slots__ = ("_after", "_from", "_offsets")
-
     annotates = False
 
     def __init__(self, data: bytes, parent: Annotated, *plain: Any) -> None:
@@ -332,7 +331,7 @@ class Indexed(Typed):
         return self._append(self._from[start:end], n * size)
 
     def call(self, makes: Callable[[], Any], function: Any, args: Any, named: Any) -> Any:
-        """DrawnCall a generator, or replay the call."""
+        """Call a generator, or replay the call."""
         frame, before = _frame(2), self._sites
         while frame.f_globals is _OWN:
             frame = frame.f_back  # type: ignore[assignment]
