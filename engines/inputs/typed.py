@@ -185,8 +185,9 @@ class Typed(Source):
         frame = _frame(1)
         while frame.f_globals is _OWN:
             frame = frame.f_back  # type: ignore[assignment]
-        if n < 1 or below < 1:
+        if below < 1:
             return Source.row(self, n, below)
+        n = max(n, 0)  # an empty row counts: those after it at this site must not shift, either
         size = (below - 1).bit_length() + 7 >> 3 or 1
         at = self._advance_row(frame, id(frame.f_code) + frame.f_lasti, n, size)
         data = self._data[at : at + n * size]

@@ -333,3 +333,14 @@ def test_blocks_and_each() -> None:
         assert typed.bytes(3, each=each) == b"abc"
         assert len(typed.annotated()) == count
     assert len(Typed(b"", 99, bytes, stacks).annotated()) == 0
+
+
+def test_texts_at_one_site_keep_their_rows() -> None:
+    @generator
+    def texts(r: Source) -> list[str]:
+        return [r.text("abcd", 0, 3) for _ in range(3)]
+
+    bench = Bench(texts)
+    parent = bench.form.annotate(b"\0" + b"\2\1\2" + b"\1\3")
+    assert bench.child(b"\0" + b"\2\1\2" + b"\1\3", parent)[1] == ["", "bc", "d"]
+    assert bench.child(b"\1" + b"\2\1\2" + b"\1\3", parent)[1][1:] == ["bc", "d"]
