@@ -290,7 +290,7 @@ class Indexed(Typed):
         Source.__init__(self, b"", *plain)
         self._from, self._offsets, self._after = data, parent.start, parent.after
         self._sites = parent.sites.copy()  # here: what is drawn next
-        self._stack, self._starts = NO_TYPES, []
+        self._stack, self._starts, self._made = NO_TYPES, [], []
 
     def _advance(self, n: int) -> int:
         # The hottest code of this engine, so nothing is called that can be inlined.
