@@ -32,7 +32,8 @@ _frame: Final = sys._getframe
 
 Sites = dict[int, Any]
 """What one call draws first at each of its sites: the number of a choice; at the site + 1 a row of
-choices, (number of the first one, length); at ~site a :class:`DrawnCall`."""
+choices, (number of the first one, length, an object: no two empty rows are equal); at ~site a
+:class:`DrawnCall`."""
 
 NO_TYPES: Final = 0
 """The number of the empty type stack."""
@@ -197,7 +198,7 @@ class Typed(Source):
 
     def _advance_row(self, frame: FrameType, site: int, n: int, size: int) -> int:
         stack = self._stack if site in self._plain else self._stack_at(frame)
-        self._sites.setdefault(site + 1, []).append((len(self._starts), n))
+        self._sites.setdefault(site + 1, []).append((len(self._starts), n, object()))
         at = self._pos
         self._starts += range(at, at + n * size, size)
         self._stack_of += [stack] * n
@@ -327,7 +328,7 @@ class Indexed(Typed):
         return found
 
     def _advance_row(self, frame: FrameType, site: int, n: int, size: int) -> int:
-        first, length = self._next(site + 1) or (0, 0)
+        first, length, _ = self._next(site + 1) or (0, 0, None)
         start, end = self._offsets[first], self._offsets[first + length]
         return self._append(self._from[start:end], n * size)
 

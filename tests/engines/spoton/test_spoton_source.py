@@ -344,3 +344,16 @@ def test_texts_at_one_site_keep_their_rows() -> None:
     parent = bench.form.annotate(b"\0" + b"\2\1\2" + b"\1\3")
     assert bench.child(b"\0" + b"\2\1\2" + b"\1\3", parent)[1] == ["", "bc", "d"]
     assert bench.child(b"\1" + b"\2\1\2" + b"\1\3", parent)[1][1:] == ["bc", "d"]
+
+
+def test_empty_rows_are_not_taken_for_each_other() -> None:
+    @generator
+    def rows(r: Source) -> list[bytes]:
+        sizes = [r.below(3) for _ in range(3)]
+        return [r.bytes(n, each=True) for n in sizes] + [r.bytes(n, each=True) for n in sizes]
+
+    bench = Bench(rows)
+    data = b"\0\0\2" + b"ab" + b"cd"
+    parent = bench.form.annotate(data)
+    first, _, third, fourth, _, last = bench.child(b"\0\1\2" + b"ab" + b"cd", parent)[1]
+    assert [first, third, fourth, last] == [b"", b"ab", b"", b"cd"]
