@@ -17,6 +17,7 @@ import resource
 import subprocess
 import sys
 import time
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ def ours(file: Path, n: int, limit: int, order: str) -> dict[str, object]:
     begun = time.process_time()
     metric = COMPATIBLE if order == "compatible" else None
     first, picks = 0.0, []
-    for pick in rank(mutants, metric=metric, limit=limit):
+    for pick in islice(rank(mutants, metric=metric), limit):
         first = first or time.process_time() - begun
         picks.append(pick.index)
     took = time.process_time() - begun

@@ -29,7 +29,7 @@ FUZZTUI = str(Path(sys.executable).with_name("fuzztui"))
 SIZE = ("120", "38")
 SHOT_S = 8
 """Seconds from the start of the screen to the picture."""
-_TEXT = re.compile(
+TEXT_TAG = re.compile(
     r'<text (?P<before>class="[^"]*") x="(?P<x>[\d.]+)" (?P<y>y="[\d.]+") '
     r'textLength="(?P<length>[\d.]+)"(?P<after>[^>]*)>(?P<text>[^<]*)</text>'
 )
@@ -78,7 +78,7 @@ def main() -> None:
         svg, png = Path(name, "overview.svg"), Path(name, "overview.png")
         picture(svg)
         fuzztui("ctl", "tomllib-mu2.toml", "stop")
-        svg.write_text(_TEXT.sub(in_cells, svg.read_text()))
+        svg.write_text(TEXT_TAG.sub(in_cells, svg.read_text()))
         subprocess.run(["rsvg-convert", svg, "-o", png], check=True)
         few = Image.open(png).convert("RGB").quantize(method=Image.Quantize.MAXCOVERAGE)
         few.save(HERE / png.name, optimize=True)

@@ -30,6 +30,7 @@ class MutantSteering:
             self._backlog.begin_exact()
             return f"exact pass: {several(len(self._backlog), 'input')} to analyse"
         rows = self._table.select(getattr(command, "select", ""))
+        self._table.report_all_runs(rows)
         match command:
             case SkipMutants():
                 rows = _living(rows)

@@ -344,6 +344,11 @@ class MutantTable:
                     near[row.id] = [row.near, _NEARNESS[row.nearness]]
             self._log.write(MutantRuns(self._log.instance, figures, near))
 
+    def report_all_runs(self, rows: Iterable[MutantRecord]) -> None:
+        """Report the exact counters of these mutants, which a command is about."""
+        self._changed_runs |= {r.mutant.index for r in rows if r.runs > r.reported_runs}
+        self.report_runs()
+
     # ---------------------------------------------------------- user commands
 
     def alive(self, at: int) -> bool:

@@ -9,18 +9,19 @@ from __future__ import annotations
 import contextlib
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from fuzztui.engines.text.fragments import key_of
+from fuzztui.engines.text.limit import limited
 from fuzztui.engines.text.syntax import Spans
 
 _NOW: Final = ".parsing"
 _NEVER: Final = ".unparsed"
 _PARSE_S: Final = 10.0
 """Seconds of CPU time for one input. A parser in C cannot be interrupted, so the worker is
-killed."""
+killed with SIGPROF."""
 _STRIKES: Final = 2
 
 
@@ -49,7 +50,7 @@ class GuardedParser:
         with contextlib.suppress(OSError):
             self._now.write_text(f"{key}\n")
         try:
-            with _limited():
+            with limited(_PARSE_S, signal.ITIMER_PROF, signal.SIGPROF, signal.SIG_DFL):
                 return self._parse(data)
         finally:
             with contextlib.suppress(OSError):
@@ -61,19 +62,3 @@ def _keys(file: Path) -> list[int]:
         return [int(line) for line in file.read_text().split() if line.isdecimal()]
     except (OSError, ValueError):
         return []
-
-
-@contextlib.contextmanager
-def _limited() -> Iterator[None]:
-    """Kill the process with SIGPROF after a limit of CPU time, which other load does not change.
-
-    The handler and timer are restored afterwards, since the target may use the signal too.
-    """
-    handler = signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    timer = signal.setitimer(signal.ITIMER_PROF, _PARSE_S)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, *timer)
-        if handler is not None:  # None: the handler was installed by a C library
-            signal.signal(signal.SIGPROF, handler)

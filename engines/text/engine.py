@@ -41,13 +41,16 @@ from fuzztui.kernel.wire.mixture import Mixture
 class FragmentFeedback(Feedback):
     """A feedback that keeps no input; it parses each kept entry once for its fragments."""
 
-    def __init__(self, syntax: Syntax, directory: Path) -> None:
+    def __init__(self, syntax: Syntax, directory: Path, say: Callable[[str, str], None]) -> None:
         self.fragments = Fragments()
+        self._syntax, self._say = syntax, say
         self._parser = GuardedParser(syntax.spans, directory)
 
     def learn(self, execution: Execution, entry: CorpusEntry) -> None:
         """Add the entry's fragments to the pool."""
         self.fragments.add(entry.data, self._parser.spans(entry.data))
+        for problem in self._syntax.news():
+            self._say("warning", problem)
 
 
 class UnmatchedTemplates:
@@ -98,7 +101,7 @@ def build(context: Context) -> Parts:
     if not spec.engine.seeds:
         say("warning", "engine.seeds is empty, but text mutators need programs to change")
     syntax = _syntax(settings, say)
-    parsing = FragmentFeedback(syntax, spec.dir) if syntax else None
+    parsing = FragmentFeedback(syntax, spec.dir, context.log.message) if syntax else None
     without = set(settings.without)
     if syntax is None:
         without |= {TEMPLATE, FRAGMENT}
@@ -201,8 +204,8 @@ def _syntax(settings: _Settings, say: Callable[[str, str], None]) -> Syntax | No
         return None
     if syntax.missing:
         say("warning", f'text.language = "{settings.language}": {syntax.missing}')
-    for template, problem in syntax.problems.items():
-        say("warning", f"text.templates: {template!r} is left out: {problem}")
+    for problem in syntax.news():
+        say("warning", problem)
     return syntax
 
 

@@ -8,6 +8,8 @@ rules, and says what the holes mean.
 from __future__ import annotations
 
 import re
+import signal
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.engines.text.edits import MAX_SPAN, Edit, sampled, trimmed
+from fuzztui.engines.text.limit import limited
 
 TABLE: Final = Path(__file__).with_name("rules.txt")
 
@@ -23,6 +26,9 @@ UNPARSED: Final = ("awk", "lisp")
 
 MAX_INPUT: Final = 32 << 10
 """Bytes of an input; rules are not searched for in longer ones."""
+
+RULE_SECONDS: Final = 2.0
+"""CPU seconds for a rule in an input, and of all rules before the last one."""
 
 _DEPTH: Final = 6
 """Brackets within brackets in a hole."""
@@ -89,8 +95,8 @@ class Rule:
             # What begins with an expression is searched for at the beginning of expressions only.
             pattern += r"(?<![^\s(\[{,;])" if hole["name"] and not pattern else ""
             group, at = _group(hole), hole.end()
-            body = _body(hole, lisp=lisp)
-            pattern += f"(?P={group})" if group in groups else f"(?P<{group}>{body})"
+            again = group in groups
+            pattern += f"(?P={group})" if again else f"(?P<{group}>{_body(hole, lisp=lisp)})"
             groups.add(group)
         pattern += _literal(left[at:], after_hole=at > 0, before_hole=False)
         if unknown := [hole[0] for hole in _HOLE.finditer(right) if _group(hole) not in groups]:
@@ -136,9 +142,14 @@ def _body(hole: re.Match[str], *, lisp: bool) -> str:
     """
     if hole["of"]:
         return hole["of"]
-    if hole["word"]:  # which text or a hole before it may begin
-        return r"\w++" if re.search(r"[\w\]]\Z", hole.string[: hole.start()]) else r"\b\w++"
     following = hole.string[hole.end() :]
+    if hole["word"]:  # which text or a hole before it may begin
+        if after := re.match(r"\w+|:\[\[\w+\]\]", following, re.ASCII):
+            raise ValueError(
+                f"{hole[0]}{after[0]} never matches: {hole[0]} takes the rest of a word, all "
+                f"letters and digits; write :[{hole['word']}~\\w+?]{after[0]}"
+            )
+        return r"\w++" if re.search(r"[\w\]]\Z", hole.string[: hole.start()]) else r"\b\w++"
     if following.startswith(":["):
         raise ValueError(f"put text or a blank after {hole[0]}: nothing shows where that hole ends")
     first = re.search(r"\w+|[^\w ]", following)
@@ -168,11 +179,28 @@ def rules_of(language: str) -> tuple[Rule, ...]:
     return tuple(rules)
 
 
-def rule_edits(rules: Iterable[Rule], data: bytes, most: int) -> Mapping[str, Sequence[Edit]]:
+def rule_edits(
+    rules: Iterable[Rule], data: bytes, most: int, problems: dict[str, str]
+) -> Mapping[str, Sequence[Edit]]:
     """At most ``most`` edits, by the text of their rules: all of rare rules, the others evenly
-    spread.
+    spread. After :data:`RULE_SECONDS` the other rules are skipped.
+
+    ``problems``: rules that are left out, and the reasons; a rule that takes so long is added.
     """
-    if len(data) > MAX_INPUT:
-        return {}
-    found = {rule.text: edits for rule in rules if (edits := [*rule.edits(data)])}
-    return sampled(found, most)
+    found, over = dict[str, list[Edit]](), time.thread_time() + RULE_SECONDS
+    for rule in rules if len(data) <= MAX_INPUT else ():
+        if time.thread_time() > over:
+            break
+        if rule.text in problems:
+            continue
+        try:
+            with limited(RULE_SECONDS, signal.ITIMER_VIRTUAL, signal.SIGVTALRM, _interrupt):
+                found[rule.text] = [*rule.edits(data)]
+        except TimeoutError:
+            problems[rule.text] = f"{RULE_SECONDS:g} s of CPU time were too few for one entry"
+    return sampled({text: edits for text, edits in found.items() if edits}, most)
+
+
+def _interrupt(*_: object) -> None:
+    """Handle a signal, which searches look for."""
+    raise TimeoutError

@@ -164,7 +164,8 @@ class Syntax:
                 raise
             self.missing, self.language = str(e), ""
         self.problems = dict[str, str]()
-        """Templates that are left out, and the reasons."""
+        """Templates that are left out, and the reasons; slow ones are added later."""
+        self._told = 0
         self.matches = dict[str, int]()
         """Number of matches of each of the other templates."""
         self._templates = dict[str, Template]()
@@ -189,13 +190,21 @@ class Syntax:
         if not data or len(data) > MAX_INPUT:
             return Spans()
         spans = self._parse(data) if self.language else Spans()
-        found = rule_edits(self._own_rules, data, MAX_EDITS)
+        found = rule_edits(self._own_rules, data, MAX_EDITS, self.problems)
         for text, made in found.items():
             self.matches[text] += len(made)
         edits = spread(sorted({*spans.edits}.union(*found.values())), MAX_EDITS)
         # The built-in rules leave templates their room.
-        ruled = rule_edits(self._rules, data, MAX_EDITS - len(edits))
+        ruled = rule_edits(self._rules, data, MAX_EDITS - len(edits), {})
         return replace(spans, edits=(*edits, *sorted({*chain(*ruled.values())})))
+
+    def news(self) -> Iterator[str]:
+        """Yield a message for users about each template that was left out since the last call."""
+        new = [*self.problems.items()][self._told :]
+        self._told += len(new)
+        for text, why in new:
+            self.matches.pop(text, None)
+            yield f"text.templates: {text!r} is left out: {why}"
 
     def _parse(self, data: bytes) -> Spans:
         try:

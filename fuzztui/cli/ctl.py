@@ -61,6 +61,7 @@ from fuzztui.kernel.wire.commands import (
     SkipFrames,
     Stop,
     TypeCommand,
+    UseMutants,
     WeighMutator,
     WeighProperty,
     names_of,
@@ -386,6 +387,9 @@ def ctl(options: argparse.Namespace) -> int:
     if isinstance(asked, ExactPass) and (engine := standing(run).state.engine) != "mu2":
         client.close()
         raise CliError(f"exact-pass is for engine mu2; the campaign's engine is {engine}", USAGE)
+    if isinstance(asked, UseMutants) and not standing(run).state.stage:
+        client.close()
+        raise CliError("use-mutants is for campaigns with a table [mutants]", USAGE)
     if isinstance(asked, MutantCommand):
         resolved = _resolved(asked, _report_selection(run, asked.select))
         commands = [(command, none) for command in resolved]

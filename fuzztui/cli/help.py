@@ -132,6 +132,7 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
                 ("RUN judge FINDING known", "or fixed, wont-fix, new: your verdict"),
                 ("RUN skip-frames RULE...", "frames that do not count for signatures;"),
                 ("RUN count-frames RULE...", "they count again"),
+                ("RUN use-mutants USE", "parallel, sequential"),
                 ("RUN COMMAND MUTANTS", "skip-mutants, promote-mutants, move-mutants,"),
                 ("", "requeue-mutants, mark-equivalent, accept-mutants,"),
                 ("", "unaccept-mutants"),

@@ -285,8 +285,11 @@ def no_mutants(text: str, state: State) -> CliError:
         why = "has none (yet)" if state.engine == "mu2" else f"is for {state.engine}, not mu2"
         return UsageError(f"no mutants: {state.name} {why}")
     similar = near(text, state.mutants, 3, 0.5)
-    hint = f"an ID looks like {next(iter(state.mutants))}"
-    if similar:
+    ids, more = [*state.mutants][:3], len(state.mutants) - 3
+    hint = f"the IDs are {', '.join(ids)}" + (f" and {more:,} more" if more > 0 else "")
+    if owner := next((m.id for m in state.mutants.values() if text and m.slot == text), ""):
+        hint = f"{text} is the turn of the mutant {owner}"
+    elif similar:
         hint = "similar IDs are " + ", ".join(similar)
     else:
         with contextlib.suppress(SelectionError):  # several selections

@@ -6,7 +6,7 @@ import argparse
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +41,8 @@ def rank_mutants(options: argparse.Namespace) -> int:
 
     if missing := missing_extra("first"):
         raise CliError(missing)
+    from fuzztui.features.fuzzfirst.source_mutants.rank import rank_in_order
+
     files = [options.path, *map(Path, options.selections)]
     if options.language and options.language not in LANGUAGES.values():
         known = ", ".join(sorted(set(LANGUAGES.values())))
@@ -91,8 +93,12 @@ def rank_mutants(options: argparse.Namespace) -> int:
     began = time.monotonic()
     try:
         with counter:
-            for index, distance in _order(found.mutants, options, counter, accept):
-                rows.append((found.mutants[index], distance))
+            picks = rank_in_order(
+                found.mutants, options.order, options.seed, accept=accept,
+                progress=lambda done, of: counter.show("comparing lines", done, of),
+            )  # fmt: skip
+            for pick in islice(picks, options.limit):
+                rows.append((found.mutants[pick.index], pick.distance))
                 counter.show(f"ranking {several(len(found.mutants), 'mutant')}", len(rows), total)
     except MutantError as e:
         raise CliError(str(e)) from None
@@ -117,36 +123,6 @@ def rank_mutants(options: argparse.Namespace) -> int:
         notes.append(f"{check.rejected:,} left out that do not compile")
     say("; ".join(notes))
     return DONE
-
-
-def _order(
-    mutants: Sequence[SourceMutant],
-    options: argparse.Namespace,
-    counter: Counter,
-    accept: Callable[[int], bool],
-) -> Iterator[tuple[int, float]]:
-    """Yield the index and distance of each mutant in order; -1: no distance."""
-    from fuzztui.features.fuzzfirst.source_mutants.rank import (
-        rank,
-        rank_as_universalmutator,
-        shuffled,
-    )
-
-    if options.order == "random":
-        wanted = (i for i in shuffled(len(mutants), options.seed) if accept(i))
-        yield from ((i, -1.0) for i in islice(wanted, options.limit))
-    elif options.order == "universalmutator":
-        for pick in rank_as_universalmutator(mutants, limit=options.limit, accept=accept):
-            yield pick.index, pick.distance
-    else:
-        for pick in rank(
-            mutants,
-            first=shuffled(len(mutants), options.seed),
-            limit=options.limit,
-            accept=accept,
-            progress=lambda done, of: counter.show("comparing lines", done, of),
-        ):
-            yield pick.index, pick.distance
 
 
 def parse_lines(text: str) -> set[int]:

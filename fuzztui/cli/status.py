@@ -21,7 +21,7 @@ from fuzztui.cli.worklist import folded_slots, stage_rows
 from fuzztui.features.comparisons.fold import made_for_comparisons
 from fuzztui.features.watch.directories import Trees, WatchError
 from fuzztui.kernel.base.signals import is_by_signal, signal_name
-from fuzztui.kernel.base.text import ago, brief, several
+from fuzztui.kernel.base.text import ago, brief, clock, several
 from fuzztui.kernel.model.discovery import discovery_rate, discovery_text
 from fuzztui.kernel.model.feature import features, list_of
 from fuzztui.kernel.model.figures import titled
@@ -35,6 +35,7 @@ from fuzztui.kernel.model.finding_tallies import (
 from fuzztui.kernel.model.host_summary import host_summaries, is_reached
 from fuzztui.kernel.model.measured import unmeasured
 from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE, to_look_at
+from fuzztui.kernel.model.receipts import receipts
 from fuzztui.kernel.model.selectors import (
     ENDED,
     Totals,
@@ -49,6 +50,7 @@ from fuzztui.kernel.model.selectors import (
 )
 from fuzztui.kernel.model.state import Finding, Instance, State
 from fuzztui.kernel.model.stats import PASSIVE
+from fuzztui.kernel.model.story import story
 from fuzztui.kernel.model.verdicts import verdict_of
 from fuzztui.kernel.model.yields import Yields, campaign_yields, rate_words
 from fuzztui.kernel.remote.mirrored import origin_of, run_name
@@ -66,6 +68,9 @@ FRESH_S = 3.0
 
 MAX_GROUPS = 50
 """Maximum number of finding groups that ``status`` lists."""
+
+STEERED = 3
+"""Number of commands whose receipts ``status`` lists, the latest ones."""
 
 LATEST = 10
 """Maximum number of findings, peers and signals that ``status`` of a watched campaign lists."""
@@ -251,6 +256,7 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
         *_shard(state),
         *((name, text + known * (name in ("mutants", "score"))) for name, text in about_mutants),
         *_rows_of_features(state, run),
+        *_steering(state),
         *found_rows(state, at_least=now.is_lower_bound),
         *_added(state),
         ("run", run_name(run)),
@@ -263,6 +269,12 @@ def _rows_of_features(state: State, run: Path) -> Iterator[tuple[str, str]]:
         if feature.rows:
             failed = partial(_failed_row, feature.name)
             yield from feature.made_or(feature.rows, _as_rows, failed, state, run)
+
+
+def _steering(state: State) -> Iterator[tuple[str, str]]:
+    """The rows about what has come since users steered, the latest command first."""
+    for n, receipt in enumerate(islice(receipts(state), STEERED)):
+        yield "" if n else "steering", f"{clock(receipt.effect.t)} {receipt.what}: {receipt.text}"
 
 
 def _as_rows(made: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -294,7 +306,7 @@ def _shard(state: State) -> Iterator[tuple[str, str]]:
 def status_text(run: Path, now: RunStatus) -> str:
     """Return the text that ``status`` prints: aligned rows, then a line for each instance."""
     state, rows = now.state, status_rows_of(run, now)
-    lines = [f"{name:<9} {brief(text)}" for name, text in rows]
+    lines = [f"{name:<9} {brief(text)}" for name, text in [*rows, *_story_rows(state)]]
     shown, folded = folded_slots(state)
     found = tallies(state)
     width = max([9, *(len(brief(i.id)) for i in shown)])
@@ -326,6 +338,13 @@ def status_text(run: Path, now: RunStatus) -> str:
         lines.append(f"{who} ended {duration(now.gone_s)} ago{still}")
         lines.append(f"{where}fuzztui {file} {again}")
     return "\n".join(lines)
+
+
+def _story_rows(state: State) -> Iterator[tuple[str, str]]:
+    name = "story"
+    for m in story(state):
+        yield name, f"{clock(m.t)} {m.kind:<8} {m.text}"
+        name = ""
 
 
 def _instance_lines(

@@ -305,11 +305,12 @@ def _opening(
     from fuzztui.kernel.log.reader import LogReader
     from fuzztui.kernel.remote.lock import running, trouble
     from fuzztui.kernel.session import LiveClock, ReplayClock, Session, state_at_end, state_before
+    from fuzztui.run.home.earlier import earlier_run
     from fuzztui.run.home.finding import campaign_file
     from fuzztui.tui.app.app import Opening
     from fuzztui.tui.app.replay import Outline, Player
     from fuzztui.tui.frame.command_sender import CommandSender
-    from fuzztui.tui.frame.timeline import marks_of
+    from fuzztui.tui.frame.ghost import Ghost
     from fuzztui.tui.labels.run_files import set_file
 
     if run is not None:
@@ -317,11 +318,12 @@ def _opening(
 
     def outline() -> Outline:
         # A second session, at the end: checkpoints make this cheap, unlike a scan.
-        whole = Session(log_path, ReplayClock(speed=1.0, t=0.0, paused=True))
-        whole.seek(whole.end_t)
-        while whole.behind:  # a seek takes a limited time
-            whole.poll()
-        return Outline(marks_of(whole.state), whole.state.state)
+        return Outline.of(state_at_end(log_path))
+
+    def ghost(path: str) -> Ghost | None:
+        earlier = None if path or run is None else earlier_run(run)
+        where = Path(path).expanduser() if path else earlier
+        return None if where is None else Ghost.of(where.absolute().name, state_at_end(where))
 
     def live() -> Session:
         session = Session(log_path, LiveClock())
@@ -337,6 +339,7 @@ def _opening(
             mode=mode,
             player=Player(clock, speed, True),
             outline=outline,
+            ghost=ghost,
         )
     return Opening(
         session=live,
@@ -345,6 +348,7 @@ def _opening(
         mode=mode,
         running=lambda: None if run is None else running(run),
         unwritten=lambda: "" if run is None else trouble(run),
+        ghost=ghost,
         steering=CommandSender(run) if control and run is not None else None,
         past=lambda c: state_at_end(log_path) if c is None else state_before(log_path, c),
         come_back="" if run is None else shlex.join(["fuzztui", "attach", str(run)]),

@@ -104,7 +104,7 @@ def test_json_of_one():
     [
         ("lib.b:f:math:0:+", "similar IDs are lib.b:f:math:0:-"),
         ("operator=mth", "operators: math"),
-        ("?", "an ID looks like lib.b:f:math:0:-"),
+        ("?", "the IDs are lib.b:f:math:0:-, lib.a:f:math:1:-"),
     ],
 )
 def test_who_names_nobody_is_told_who_is_near(text, hint):

@@ -210,6 +210,8 @@ def test_budgets_are_rounded():
 
 def test_who_names_nobody_in_a_queue():
     assert "a.c#0" in str(no_mutants("a.c#00", campaign()))
+    assert "the IDs are a.c#0, a.c#1, a.c#2 and 6 more" in str(no_mutants("m9", campaign()))
+    assert "m1 is the turn of the mutant a.c#0" in str(no_mutants("m1", campaign()))
     empty = fold(ev.PhaseStarted("mutants"))
     assert "has ranked none yet" in str(no_mutants("x", empty))
     for text, hint in (

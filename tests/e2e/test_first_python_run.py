@@ -215,6 +215,11 @@ def test_a_supervisor_killed_in_a_turn_goes_on_with_it(first, engines):
     assert first.handed()
 
 
+def test_the_use_of_mutants_is_switched(first):
+    first.begin("engine.instances=2", budget="40m", per_mutant="4m")
+    first.switch_use()
+
+
 def test_without_seeds_and_with_a_generator(first):
     (first.directory / "rooms" / "make.py").write_text(
         "def generate(source):\n    return bytes(source.integer(0, 255) for _ in range(7))\n"

@@ -9,6 +9,7 @@ from skipped import needs_afl
 
 from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.commands import Pause, Resume
 from fuzztui.run.supervise.daemon import start
 
 pytestmark = pytest.mark.slow
@@ -123,6 +124,22 @@ def test_rounds_follow_each_other_and_are_the_same_in_each_run(make):
         stuck.check_nothing_lost_or_doubled("main")
         runs.append(stuck.turns())
     assert runs[0] == runs[1]
+
+
+def test_a_paused_instance_is_still_paused_after_a_round(make):
+    stuck = make()
+    budget = ("campaign.budget=2000000 trials", "mutants.stuck_after=0.01", "mutants.listed=3")
+    stuck.write_run([*budget, "engine.instances=2"])
+    start(stuck.run)
+    stuck.until(lambda s: s.instances["s1"].state == "running")
+    assert stuck.send(Pause("s1")).ok
+    execs = stuck.until(lambda s: s.instances["s1"].state == "paused").instances["s1"].stats.execs
+    assert stuck.until(lambda s: s.stage == "mutants").state == "running"
+    stuck.until(lambda s: s.stage == "target" and s.instances["main"].state == "running")
+    stuck.until(lambda s: s.instances["s1"].state == "paused" and s.instances["s1"].pid)
+    assert stuck.send(Resume("s1")).ok
+    state = stuck.until(lambda s: s.instances["s1"].stats.execs > execs + 1000)
+    assert state.plan["round"] >= 1
 
 
 def test_a_killed_campaign_goes_on_in_its_phase(make):

@@ -166,6 +166,11 @@ def test_steering_the_queue(first):
     assert first.stop().state == "stopped"
 
 
+def test_the_use_of_mutants_is_switched(first):
+    first.begin("campaign.budget=40m", "mutants.per_mutant=4m", "engine.instances=2")
+    first.switch_use()
+
+
 @pytest.mark.parametrize("engines", ["live", pytest.param("die", marks=pytest.mark.nightly)])
 def test_a_supervisor_killed_in_a_turn_goes_on_with_it(first, engines):
     first.begin("campaign.budget=60s", "mutants.per_mutant=8s")

@@ -1,5 +1,7 @@
 """``fuzztui ctl RUN undo`` on real engines: what was set is as before, and the log says so."""
 
+import json
+
 import pytest
 from homes import Home
 from waiting import wait_until
@@ -70,6 +72,10 @@ def test_entries_and_mutants_are_as_before(home: Home) -> None:
         i: s for i, s in start.items() if i not in killed
     }
 
+    ended = {of["what"]: of["ended"] for of in home.status()["receipts"]}
+    assert ended["skip-mutants file=*"] == "undone"
+    assert ended[f"promote-mutants {promoted}"] == "replaced", "by the skip, before its own undo"
+
     # A discarded kill is there again, with its killer.
     dead = next(m for m in state(home).mutants.values() if m.state == "killed")
     home("ctl", run, "requeue-mutants", dead.id)
@@ -85,6 +91,9 @@ def test_entries_and_mutants_are_as_before(home: Home) -> None:
     out = home("ctl", run, "undo", code=None)  # the command before, if there is one left
     assert "cannot be undone" in out + home.stderr
     home("ctl", run, "stop")
+    wait_until(lambda: home.status()["state"] == "stopped")
+    receipts = home.status()["receipts"]
+    assert json.loads(home("replay", run, "--json"))["receipts"] == receipts
 
 
 def test_undo_knows_the_log_only(home: Home) -> None:

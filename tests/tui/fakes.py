@@ -6,7 +6,7 @@ The records go through the real fold: what the screens show is what they would s
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.replay import Outline, Player
 from fuzztui.tui.base.themes import load_themes
 from fuzztui.tui.frame.command_sender import CommandSender
-from fuzztui.tui.frame.timeline import marks_of
+from fuzztui.tui.frame.ghost import Ghost
 
 WALL = 1_800_000_000.0
 CAPABILITIES = ["pause", "resume", "stop", "skip", "promote", "reset"]
@@ -290,7 +290,7 @@ class World:
 def outline(log: Log) -> Outline:
     """What a replay knows of the whole campaign."""
     whole = log.state
-    return Outline(marks_of(whole), whole.state)
+    return Outline.of(whole)
 
 
 def past(log: Log, command: CommandStatus | None) -> State:
@@ -314,6 +314,7 @@ def world(
     refuse: str = "",
     config: Config | None = None,
     problems: Sequence[str] = (),
+    ghost: Callable[[str], Ghost | None] = lambda _: None,
 ) -> World:
     """A whole application; its clock is the log's own."""
     clock = None if replay_at is None else FakeClock(replay_at)
@@ -328,6 +329,7 @@ def world(
         mode=session.mode,
         player=None if clock is None else Player(clock, 1.0, False),  # type: ignore[arg-type]
         outline=lambda: outline(log),
+        ghost=ghost,
         running=lambda: 4711 if alive else None,
         unwritten=lambda: unwritten,
         steering=CommandSender(run, supervisor.connect, "me@here") if control else None,

@@ -11,6 +11,7 @@ from fuzztui.features.mutators.screen.actions import MixtureContext
 from fuzztui.features.mutators.screen.screen import MutatorsScreen
 from fuzztui.features.properties.screen.actions import PropertyContext
 from fuzztui.features.properties.screen.screen import PropertiesScreen
+from fuzztui.features.source.screen.map import CodeMap
 from fuzztui.features.source.screen.screen import SourceScreen
 from fuzztui.features.targeting.screen.actions import TargetingContext
 from fuzztui.features.targeting.screen.screen import TypesScreen
@@ -47,6 +48,7 @@ OWNERS = {
     "listing": ListingScreen,
     "fuzzing": CampaignScreen,
     "chart": ChartGrid,
+    "map": CodeMap,
     **{screen.TAB: screen for screen in SCREENS},
 }
 READY = ActionContext(
@@ -92,8 +94,8 @@ def test_every_action_has_its_method_where_its_scope_says(action):
 def test_no_key_means_two_things_on_one_screen(scopes, mode):
     seen = {}
     for action in ACTIONS:
-        # Keys of charts mean that only while these have the focus: a replay has the arrow keys.
-        wanted = action.scope in scopes and action.scope != "chart"
+        # Charts and map have the arrow keys while they have the focus; a replay has them else.
+        wanted = action.scope in scopes and action.scope not in ("chart", "map")
         if wanted and action.mode in ("", mode):
             for key in action.keys:
                 assert key not in seen, f"{key}: {action.id} and {seen[key]}"

@@ -4,6 +4,7 @@ import pytest
 from fakes import running, started
 from mutated import mutated
 
+from fuzztui.kernel.log.files import LogError
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire import events as ev
@@ -11,7 +12,9 @@ from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import Pause, PromoteEntry
 from fuzztui.kernel.wire.finding_kinds import CRASH, HANG
 from fuzztui.tui.base.chart import AXIS, Chart, ChartContent, Curve, View
+from fuzztui.tui.base.dialogs import AskScreen
 from fuzztui.tui.base.format import count
+from fuzztui.tui.frame.ghost import Ghost
 from fuzztui.tui.labels.states import STEERED
 from fuzztui.tui.screens.overview.charts import WINDOWS, ChartGrid, available, marks
 
@@ -208,3 +211,70 @@ async def test_nothing_is_painted_without_a_change(drive):
             chart.repaint = lambda: painted.append(1)
         d.screen._show_charts(d.app.campaign)
         assert not painted
+
+
+def test_the_ghost_is_a_line_outside_of_an_area_and_a_gap_inside():
+    times = [0.0, 25.0, 50.0]
+    ours = Curve("", "edge", times, [40.0, 40.0, 40.0])
+    view = View(now=50.0, still=True)
+    plain = drawn(chart_of([ours], view, from_zero=True))
+    for height, sign in ((80.0, "+"), (10.0, "-")):
+        ghost = Curve("before", "muted", times, [height] * 3)
+        chart = chart_of([ours], view, from_zero=True, ghost=ghost)
+        lines = drawn(chart)
+        assert lines[1:-1] != plain[1:-1]
+        difference = int(40 - height)
+        assert (
+            f"{'+' if difference > 0 else '-'}{abs(difference)} to {int(height)} of before"
+            in lines[0]
+        )
+        rows = [line[AXIS:] for line in lines[1:-1]]
+        if sign == "+":
+            assert any(set(row) & set("⠉⠒⠤⣀⠛") and "⣿" not in row for row in rows)
+        else:
+            assert sum(row.count("⣿") for row in rows) < sum(line.count("⣿") for line in plain)
+
+
+@pytest.mark.parametrize("replay_at", [None, 60.0])
+async def test_the_earlier_run_is_drawn_until_a_key_hides_it(drive, replay_at):
+    other = Ghost.of("parser-1", running(300).state)
+    asked = []
+
+    def ghost(path):
+        asked.append(path)
+        return Ghost.of("parser-2", running(200).state) if path else other
+
+    async with drive(running(120), size=(120, 40), replay_at=replay_at, ghost=ghost) as d:
+        await d.until_shows("of parser-1")
+        await d.press("o")
+        await d.until(lambda: "of parser-1" not in d.text())
+        await d.press("o")
+        await d.until_shows("of parser-1")
+        await d.press("O")
+        await d.until(lambda: isinstance(d.app.screen, AskScreen))
+        await d.press(*"runs/x", "enter")
+        await d.until_shows("of parser-2")
+        assert asked == ["", "runs/x"]
+
+
+async def test_a_run_that_cannot_be_compared_is_reported_and_the_earlier_one_stays(drive):
+    def ghost(path):
+        if path:
+            raise LogError(f"{path}: no log is there")
+        return Ghost.of("parser-1", running(300).state)
+
+    async with drive(running(120), size=(120, 40), ghost=ghost) as d:
+        await d.until_shows("of parser-1")
+        await d.press("O", *"nowhere", "enter")
+        await d.until(lambda: any("no log is there" in text for text in d.notices()))
+        d.assert_shows("of parser-1")
+
+
+def test_a_rate_of_the_ghost_ends_with_its_run_and_a_count_stays():
+    times, values = [0.0, 10.0, 20.0], [5.0, 5.0, 5.0]
+    view = View(now=40.0, still=True)
+    for shows, known in (("mean", False), ("last", True)):
+        until = 20.0 if shows == "mean" else float("inf")
+        ghost = Curve("before", "muted", times, values, shows, until=until)
+        chart = chart_of([Curve("", "rate", [0.0, 40.0], [9.0, 9.0], shows)], view, ghost=ghost)
+        assert ("of before" in drawn(chart)[0]) is known

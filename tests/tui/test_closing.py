@@ -15,6 +15,7 @@ from fuzztui.tui.labels.closing import MAX_COMMANDS, MAX_LISTED, closing_rows
 from fuzztui.tui.labels.run_files import set_file
 from fuzztui.tui.labels.status import status_of
 from fuzztui.tui.screens.overview.closing_card import ClosingCard
+from fuzztui.tui.screens.overview.event_list import EventList
 
 
 def ended(log, state="finished"):
@@ -120,3 +121,28 @@ async def test_a_replay_has_no_card(drive):
     log = ended(running())
     async with drive(log, replay_at=log.t) as d:
         assert not d.screen.query_one(ClosingCard).display
+
+
+async def test_the_story_is_in_the_place_of_events_once_the_campaign_has_ended(drive):
+    log = running(120).add(ev.CampaignEnded("finished", "the budget is used up"), dt=1.0)
+    async with drive(log, size=(120, 40)) as d:
+        events = d.screen.query_one(EventList)
+        await d.until(lambda: events.is_story and events.current)
+        await d.press("y")
+        await d.until(lambda: not events.is_story)
+        await d.press("y")
+        await d.until(lambda: events.is_story and events.has_focus)
+        at = next(n for n, moment in enumerate(d.app.story) if moment.kind == "finding")
+        await d.press(*["down"] * at, "enter")
+        await d.until(lambda: d.screen.TAB == "findings")
+
+
+async def test_a_moment_of_a_replay_is_a_time_to_go_to(drive):
+    async with drive(running(300), replay_at=10.0, size=(120, 40)) as d:
+        await d.until(lambda: d.app.story)
+        events = d.screen.query_one(EventList)
+        assert not events.is_story
+        await d.press("y")
+        await d.until(lambda: events.is_story and events.has_focus)
+        await d.press("end", "enter")
+        assert d.world.clock.t == d.app.story[-1].t

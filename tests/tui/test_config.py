@@ -105,11 +105,11 @@ def test_a_wrong_value_has_its_line_and_key(load, text, where, what):
 
 def test_all_problems_come_at_once_in_the_order_of_the_file_and_the_rest_is_used(load):
     config, problems = load(
-        "[keys]\ncampaign.stop = 'q'\ncampaign.pause = 'Z'\n[notify]\nbell = 1\ndesktop = false\n"
+        "[keys]\ncampaign.stop = 'q'\ncampaign.pause = 'W'\n[notify]\nbell = 1\ndesktop = false\n"
         "[columns]\ncorpus = ['size']\nlog = ['x']\n[other]\n"
     )
     assert [p.split(":")[1] for p in problems] == ["2", "5", "9", "10"]
-    assert config.keys == {"campaign.pause": ("Z",)}
+    assert config.keys == {"campaign.pause": ("W",)}
     assert (config.file.bell, config.file.desktop) == (True, False)
     assert config.file.columns == {"corpus": ["size"]}
 

@@ -40,13 +40,13 @@ async def test_rebound_keys_work_and_are_shown(runs, tmp_path):
     config, problems = configured(
         tmp_path,
         "[keys]\nhome.stop = 'f5'\nhome.beside = []\napp.help = ['f1', '!']\n"
-        "'table.down' = 'y'\nhome.run_2 = 'b'\n",
+        "'table.down' = 'Y'\nhome.run_2 = 'b'\n",
     )
     assert problems == []
     async with opened(runs, config=config, size=(120, 40)) as (app, pilot):
         await pilot.press("x", "v")
         assert not isinstance(app.screen, ConfirmScreen) and not app._beside
-        await pilot.press("y")
+        await pilot.press("Y")
         assert app._current.path.name == "two"
         assert "f5 Stop" in footer(app) and "Side by side" not in footer(app)
         await pilot.press("f5")

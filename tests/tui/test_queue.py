@@ -31,6 +31,7 @@ from fuzztui.kernel.wire.commands import (
     PromoteMutants,
     RequeueMutants,
     SkipMutants,
+    UseMutants,
 )
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.frame.action_context import ActionContext
@@ -251,6 +252,15 @@ async def test_keys_send_commands_with_the_id(drive, key, command):
 
 
 @pytest.mark.slow
+async def test_a_key_switches_the_use_of_mutants(drive):
+    async with drive(midway(), press="4U") as d:
+        await d.until_sent(UseMutants("parallel"))
+        d.world.session.state.plan["parallel"] = 1.0
+        await d.press("U")
+        await d.until_sent(UseMutants("sequential"), after=1)
+
+
+@pytest.mark.slow
 async def test_requeue_and_a_verdict(drive):
     async with drive(midway(), press="4", row=M[1]) as d:
         await d.press("r")
@@ -320,6 +330,8 @@ def test_the_footer_has_what_a_queue_has():
     assert BY_ID["mutant.up"].why_not(able) == ""
     later = replace(able, stage="target")
     assert "its budget is used up" in BY_ID["mutant.up"].why_not(later)
+    assert "its budget is used up" in BY_ID["mutants.use"].why_not(later)
+    assert "no worklist" in BY_ID["mutants.use"].why_not(replace(later, stage=""))
     assert BY_ID["mutant.up"].why_not(replace(later, about=replace(row, go_on=True))) == ""
     other = replace(able, stage="", about=MutantContext("alive"))
     assert "no worklist" in BY_ID["mutant.up"].why_not(other)

@@ -8,10 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mutated import mutated
 
+from fuzztui.kernel.model.gains import Gains
 from fuzztui.kernel.model.state import RECENT_COMMANDS, Entry, State
 from fuzztui.kernel.wire import events as ev
-from fuzztui.tui.frame.timeline import ANY, KINDS, MAX_TIMES, SIGNS, Marks, Timeline, marks_of
+from fuzztui.tui.frame.marks import ANY, KINDS, MAX_TIMES, STEERING_SIGN, Marks, marks_of
+from fuzztui.tui.frame.timeline import Timeline
 from fuzztui.tui.labels.states import STEERED
+
+BARS = "▁▂▃▄▅▆▇█"
 
 
 @pytest.mark.slow
@@ -109,7 +113,7 @@ async def test_a_key_chooses_the_kind_to_jump_to(drive):
         seen = {}
         for _ in marks.kinds():
             kind = d.app.player.kind
-            assert f"next: {kind}" in d.lines()[-2]
+            assert f" {kind} " in d.lines()[-2]
             await d.press("ctrl+home", "full_stop")
             seen[kind] = d.world.clock.t
             await d.press("semicolon")
@@ -137,14 +141,15 @@ async def test_without_findings_it_goes_from_kill_to_kill(drive):
 async def test_marks_of_all_kinds_are_on_the_timeline(drive):
     async with drive(everything(), replay_at=0.0, size=(220, 24)) as d:
         await d.until(lambda: d.app.marks)
-        await d.until(lambda: {"✗", STEERED, "•", "╵"} <= {*d.lines()[-2]})
+        await d.until(lambda: {"✗", STEERED} <= {*d.lines()[-3]})
+        assert set(BARS) & {*d.lines()[-3]}
 
 
 def test_a_cell_shows_its_most_important_mark():
     times = ([5.0], [5.0, 3.0], [5.0, 2.0], [5.0, 1.0])
     marks = Marks([(5.0, "hang")], tuple(sorted(each) for each in times))
     signs = [marks.sign(t - 0.5, t + 0.5) for t in (5.0, 3.0, 2.0, 1.0, 4.0)]
-    assert signs == [("▲", "hang"), SIGNS["steering"], SIGNS["kill"], SIGNS["edge"], None]
+    assert signs == [("▲", "hang"), STEERING_SIGN, None, None, None]
 
 
 @given(
@@ -185,6 +190,31 @@ def test_marks_are_bounded_and_cover_the_whole_campaign():
     assert max(b - a for a, b in pairwise([0.0, *edges, 1000.0])) < 1.0
 
 
+@pytest.mark.parametrize("size", [(80, 24), (220, 60)])
+async def test_one_key_goes_to_the_largest_gain_and_then_to_the_next_one(drive, size):
+    log = running(1)
+    for second, (edges, entry) in {10: (40, 1), 30: (500, 2), 70: (90, 3)}.items():
+        log.add(dt=second - log.state.t)
+        log.add(ev.EntrySaved("main", 900 + entry, f"queue/id:00090{entry}"))
+        log.add(ev.EntryDescribed("main", 900 + entry, ["edge"], edges))
+        log.add(ev.Stats("main", 1000 * second, 10.0, edges=4000 + 10 * second))
+    log.add(dt=100 - log.state.t)
+    gains = Gains.of(log.state, named=True)
+    async with drive(log, replay_at=0.0, size=size) as d:
+        await d.until(lambda: d.app.marks)
+        smaller, larger = "right_square_bracket", "left_square_bracket"
+        # 4,100 edges at 10 s, 400 at 70 s, 200 at 30 s.
+        for key, t, entry in ((smaller, 10, 901), (smaller, 70, 903), (smaller, 30, 902),
+                              (larger, 70, 903)):  # fmt: skip
+            await d.press(key)
+            assert d.world.clock.t == pytest.approx(t)
+            assert gains.between(t, t + 1).entries == [f"main/{entry}"]
+            await d.until(lambda entry=entry: f"main/{entry}" in d.lines()[-2])
+        while not d.notices():
+            await d.press(smaller)
+        assert d.notices() == ["No smaller gain of edges and kills."]
+
+
 async def test_a_notification_leaves_the_timeline_visible(drive):
     async with drive(running(60), replay_at=30.0, size=(60, 16), toasts=True) as d:
         timeline = d.lines()[-2]
@@ -215,11 +245,11 @@ async def test_play_hold_and_speed(drive):
 async def test_a_click_on_the_timeline(drive):
     async with drive(running(), replay_at=0.0) as d:
         await d.until(lambda: d.app.marks)
-        end = d.lines()[-2].index(" 0:10:00")
+        end = d.lines()[-3].index(" 0:10:00")
         await d.pilot.click(Timeline, offset=(end - 2, 0))
         await d.until(lambda: d.world.clock.t > 0.95 * d.world.session.end_t)
         assert "✗" in d.text()
-        assert "▲" in d.lines()[-2]
+        assert "▲" in d.lines()[-3]
 
 
 @pytest.mark.slow
@@ -256,4 +286,4 @@ async def test_the_timeline_is_the_only_bar(drive, size):
     async with drive(log, size=size, replay_at=300.0) as d:
         await d.until(lambda: "0:30:00" in "".join(d.lines()[:2]))
         assert not set("━╸─") & set("".join(d.lines()[:2]))
-        assert "╹" in d.lines()[-2]
+        assert set(BARS) & {*d.lines()[-3]}

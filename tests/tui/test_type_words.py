@@ -16,6 +16,7 @@ from fuzztui.features.targeting.screen.labels import (
     pending_label,
     short_names,
 )
+from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import (
     DemoteEntry,
@@ -114,10 +115,8 @@ def test_columns_of_what_was_never_drawn():
 
 def test_source_that_is_indented_with_control_characters_is_drawn_plainly():
     source = SourceExcerpt(3, 3, ("\x1f\x1f  if x:",))
-    text = "".join(
-        span.text for line in goal_lines(GoalRow("m.py:3:then", True, 1, 1, ()), {}, "", source)
-        for span in line
-    )  # fmt: skip
+    lines = goal_lines(GoalRow("m.py:3:then", True, 1, 1, ()), {}, "", source, State())
+    text = "".join(span.text for line in lines for span in line)
     assert text.isprintable()
     assert "if x:" in text
 

@@ -34,9 +34,26 @@ ADAPTIVE_FACTOR = 3
 turn ends if it found nothing for the budget divided by this factor."""
 
 
-def parallel_mutants(campaign: Campaign) -> int:
-    """Return the number of mutants that are fuzzed at the same time."""
-    return campaign.instances if campaign.table("mutants")["use"] == "parallel" else 1
+def is_parallel(campaign: Campaign, plan: Mapping[str, float]) -> bool:
+    """Whether each instance fuzzes a mutant of its own: as a command says, else ``mutants.use``."""
+    if plan.get("switched"):
+        return bool(plan.get("parallel"))
+    return bool(campaign.table("mutants")["use"] == "parallel")
+
+
+def switched(campaign: Campaign, plan: Mapping[str, float], use: str) -> dict[str, float]:
+    """Return the plan after a command that says how instances share mutants."""
+    new = {**plan, "switched": 1, "parallel": int(use == "parallel")}
+    return _shared(campaign, new) if "abreast" in plan else new
+
+
+def _shared(campaign: Campaign, plan: Mapping[str, float]) -> dict[str, float]:
+    """Return the plan with the number of mutants at a time, and for how many it suffices."""
+    many = campaign.instances if is_parallel(campaign, plan) else 1
+    whole = (plan["mutants_trials"] or plan["mutants_s"]) - plan.get("round_began", 0.0)
+    each = plan["each_trials"]
+    count = int(whole // each) if each else int(whole / plan["each_s"] + 0.01) * many
+    return {**plan, "abreast": many, "count": count}
 
 
 def plan_of(campaign: Campaign, state: State) -> dict[str, float]:
@@ -45,9 +62,10 @@ def plan_of(campaign: Campaign, state: State) -> dict[str, float]:
     Besides the budget it contains ``first_s`` and ``first_trials``: the campaign's budget used
     before the mutant phase first started; ``began_s``: the running time at the phase's last start;
     ``before_s``: what mutants had used by then; ``stretch``: how many times its budget a turn may
-    use; ``placed``: 1 if turns run on a cluster.
+    use; ``placed``: 1 if turns run on a cluster; ``parallel``: 1 if each instance fuzzes a mutant
+    of its own; ``switched``: 1 if a command has set that, not the campaign.
     """
-    mutants, many, now = campaign.table("mutants"), parallel_mutants(campaign), running_time(state)
+    mutants, now = campaign.table("mutants"), running_time(state)
     plan = _kept(campaign, state.plan)
     if state.stage != "mutants":
         plan |= {"began_s": now, "before_s": plan.get("before_s", 0.0)}
@@ -64,23 +82,19 @@ def plan_of(campaign: Campaign, state: State) -> dict[str, float]:
         seconds = each_s = 0.0
     if mutants["when"] == "stuck":
         if state.stage == "mutants":  # the round goes on
-            return plan
+            return _shared(campaign, plan)
         used, size = budget(state)[0], next_round(campaign, state)
         plan |= {"round": plan.get("round", 0) + 1, "round_began": used}
         trials, seconds = (int(used + size), 0.0) if campaign.budget_trials else (0, used + size)
-    whole = (trials or seconds) - plan.get("round_began", 0.0)
-    count = int(whole // each_trials) if each_trials else int(whole / each_s + 0.01) * many
-    return {
-        **plan,
+    plan |= {
         "mutants_s": seconds,
         "each_s": each_s,
         "mutants_trials": trials if campaign.budget_trials else 0,
         "each_trials": each_trials,
-        "abreast": many,
         "stretch": ADAPTIVE_FACTOR if mutants["adaptive"] else 1,
         "placed": int(bool(mutants["cluster"])),
-        "count": count,
     }
+    return _shared(campaign, plan)
 
 
 def next_round(campaign: Campaign, state: State, later: float = 0.0) -> float:
@@ -105,7 +119,8 @@ def next_round(campaign: Campaign, state: State, later: float = 0.0) -> float:
 def _kept(campaign: Campaign, plan: Mapping[str, float]) -> dict[str, float]:
     """Return a plan of the log, without rounds if the campaign has none any more."""
     rounds = campaign.table("mutants")["when"] == "stuck"
-    return {k: n for k, n in plan.items() if rounds or not k.startswith(("round", "stuck"))}
+    kept = {k: n for k, n in plan.items() if rounds or not k.startswith(("round", "stuck"))}
+    return kept | {"parallel": int(is_parallel(campaign, plan))}
 
 
 def _patience(campaign: Campaign) -> float:
@@ -140,10 +155,7 @@ def wants_mutants(campaign: Campaign, state: State) -> bool:
     if state.stage != "target":
         return True
     plan = plan_of(campaign, state)
-    used = plan.get("before_s", 0.0)
-    if campaign.budget_trials:
-        used = float(sum(i.stats.execs for i in state.instances.values() if i.mutant))
-    left = (plan["mutants_trials"] or plan["mutants_s"]) - used
+    left = (plan["mutants_trials"] or plan["mutants_s"]) - budget(state)[0]
     return bool(queue(state)) and left >= MIN_LEFT
 
 

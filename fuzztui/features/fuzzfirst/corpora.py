@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +35,7 @@ from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.observe.afl_names import ADDED
+from fuzztui.run.observe.afl_names import ADDED, parse_name
 
 MAX_LOST = 3
 MAX_LOST_SHARE = 0.25
@@ -82,7 +83,6 @@ class Corpora:
     """All inputs of a run. Call :meth:`start` first. Raises :class:`SupervisorError`."""
 
     def __init__(self, campaign: Campaign, run_dir: RunDir, backend: MutantBackend) -> None:
-        self._sequential = campaign.table("mutants")["use"] == "sequential"
         self._returns: bool = campaign.table("mutants")["returns"]
         self._run_dir, self._backend = run_dir, backend
         self._transfer = Transfer(run_dir.out, backend.batch((), "target"))
@@ -90,11 +90,13 @@ class Corpora:
         strict = campaign.table("mutants")["oracle"] == "output"
         self._outputs = backend.outputs() if strict else None
         self._comparing, self._repairing = asyncio.Lock(), asyncio.Lock()
+        self._repaired: Counter[str] = Counter()
+        """New edges by repaired near misses, by turn, until the turn is credited with them."""
         self._from_target = False
         """Whether the target comes first: then what it found is among the seeds of turns."""
         self._seeds: list[Input] = []
         self._last: list[Input] | None = None
-        """The corpus that the last turn left."""
+        """The corpus that the last turn left; a parallel one only at the start."""
         self._aside: dict[str, Input] = {}
 
     @property
@@ -119,16 +121,18 @@ class Corpora:
         there = (path.name for path in (self._run_dir.mutants / "slots").glob("*"))
         idle = (name for name in there if name not in busy and turn_number(name))
         done = sorted(idle, key=turn_number)
-        if self._sequential:
-            while done and not self._last:  # a turn that never started has left nothing
-                self._last = await asyncio.to_thread(self._left_by, done.pop()) or None
+        while done and not self._last:  # a turn that never started has left nothing
+            self._last = await asyncio.to_thread(self._left_by, done.pop()) or None
 
-    async def prepare_turn(self, mutant: str, slot: str, batch: BatchRunner) -> Pruned:
+    async def prepare_turn(
+        self, mutant: str, slot: str, batch: BatchRunner, *, parallel: bool
+    ) -> Pruned:
         """Prune the corpus, write the seeds of a mutant's turn, and record the mutant's kills.
 
-        ``batch`` runs the mutant. Raises :class:`Unrunnable` if the mutant cannot be run.
+        ``batch`` runs the mutant. ``parallel``: start from the seeds alone. Raises
+        :class:`Unrunnable` if the mutant cannot be run.
         """
-        corpus = await asyncio.to_thread(self._corpus)
+        corpus = await asyncio.to_thread(self._corpus, parallel=parallel)
         seeds = {one.digest for one in self._seeds}
         pruned = await prune(batch, corpus, seeds)
         pruned.lost = self._lost(pruned, {one.digest for one in pruned.kept} & seeds)
@@ -156,12 +160,14 @@ class Corpora:
         return f"the seeds cover {reached:,} edges of the mutant, and {of:,} of the target"
 
     async def transfer_turn(
-        self, mutant: str, slot: str, batch: BatchRunner | None, command: Sequence[str]
-    ) -> TurnResult:
+        self, mutant: str, slot: str, batch: BatchRunner | None, command: Sequence[str],
+        *, parallel: bool,
+    ) -> TurnResult:  # fmt: skip
         """Transfer what a mutant's turn has found to the target, and record the mutant's kills.
 
         ``batch`` and ``command`` run the mutant; None and () if its program is gone: then crashes
         and hangs that afl-fuzz reported cannot be confirmed, and do not count as kills.
+        ``parallel``: the turn's corpus is not that of the next one.
         """
         queue = await asyncio.to_thread(self._queue_of, slot)
         failing = await asyncio.to_thread(self._failing_of, slot)
@@ -172,9 +178,10 @@ class Corpora:
             trouble = f"not all inputs that it found could be run on the target: {e}"
         else:
             try:
-                edges += await self._repair()
+                await self._repair()
             except SupervisorError as e:  # the near misses wait for the next turn
                 trouble = str(e)
+            edges += self._repaired.pop(slot, 0)
         on_target = self._transfer.verdicts
         on_mutant: dict[str, str] = {}
         kills: dict[str, str] = {}
@@ -190,26 +197,24 @@ class Corpora:
                 trouble = trouble or f"the mutant cannot be run any more: {e}"
         kills |= by_origin(killed_by(on_mutant, on_target), failing)
         await asyncio.to_thread(self.matrix.add, mutant, kills)
-        if self._sequential:
+        if not parallel:
             before, self._last = self._last, await asyncio.to_thread(self._left_by, slot)
             await asyncio.to_thread(self._tidy, before or [], slot)
         by_slot = await asyncio.to_thread(transferred_by_turn, self._run_dir.out)
         brought = by_slot[slot] | {"kills": len(self.matrix.killers(mutant))}
         return TurnResult(brought, edges, trouble, by_slot)
 
-    async def _repair(self) -> int:
-        """Run on the target what is made of near misses, each once; return the new edges."""
-        edges = 0
+    async def _repair(self) -> None:
+        """Run on the target what is made of near misses, each once, also of other turns."""
 
         async def take(one: Input, made: list[Input]) -> None:
-            nonlocal edges
-            edges += await self._transfer.take(made)
+            turn = parse_name(one.path.name).sync.partition("-")[0]
+            self._repaired[turn] += await self._transfer.take(made)
             self._transfer.note_repaired(one)
 
         if (repair := self._backend.repair) is not None:
             async with self._repairing:
                 await repair(await asyncio.to_thread(self._transfer.near_misses), take)
-        return edges
 
     async def _telling(self, command: Sequence[str], queue: list[Input]) -> dict[str, str]:
         """Return the inputs of ``queue`` that kill the mutant by another output, by origin.
@@ -222,13 +227,13 @@ class Corpora:
         async with self._comparing:
             return by_origin(await self._outputs.differing(command, fit), fit)
 
-    def _corpus(self) -> list[Input]:
+    def _corpus(self, *, parallel: bool) -> list[Input]:
         """Return the inputs that are pruned for the next mutant, each content once."""
-        own = self._seeds if self._last is None else self._last
+        own = self._seeds if parallel or self._last is None else self._last
         if self._from_target:
             own = [*self._seeds, *own]
         added = gather(self._run_dir.out, [ADDED])
-        back = list(self._aside.values()) if self._returns and self._sequential else []
+        back = list(self._aside.values()) if self._returns and not parallel else []
         return list(
             {one.digest: one for one in [*own, *added, *back] if one.path.exists()}.values()
         )
@@ -248,16 +253,17 @@ class Corpora:
         return list({one.digest: one for one in [*seeds, *found]}.values())
 
     def _tidy(self, before: list[Input], slot: str) -> None:
-        """Remove the seeds of the earlier turn, which ``slot`` has copies of.
+        """Remove the seeds of the earlier turn of which ``slot``, the last one, has copies.
 
         Keeps entries that the turn found and afl-fuzz renumbered on resume (``orig:id:...``).
         """
         kept = self._run_dir.in_slot(slot).turn
         slots = self._run_dir.mutants / "slots"
+        held = {one.digest for one in self._last or ()}
         for one in before:
             inside = one.path.is_relative_to(slots) and not one.path.is_relative_to(kept)
             start = one.path.parent.name == "seeds" or _FROM_SEEDS.search(one.path.name)
-            if inside and start:
+            if inside and start and one.digest in held:
                 one.path.unlink(missing_ok=True)
 
     def _failing_of(self, slot: str) -> list[Input]:

@@ -12,24 +12,20 @@ import json
 import os
 import shlex
 import shutil
-import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fuzztui.features.fuzzfirst.build_tree import BuildTree
-from fuzztui.features.fuzzfirst.wrappers import AFL_MACROS
-from fuzztui.kernel.base.text import visible
-from fuzztui.run.afl.build import build_environment, telling_lines
+from fuzztui.features.fuzzfirst.failed_builds import build_target
+from fuzztui.features.fuzzfirst.wrappers import AFL_MACROS, run_tool
+from fuzztui.run.afl.build import build_environment
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import SupervisorError
-from fuzztui.run.process.execute import ProcessMark, execute
-from fuzztui.run.process.reaper import own_children
+from fuzztui.run.process.execute import ProcessMark
 from fuzztui.run.triage.program import TargetProgram
 from fuzztui.run.triage.sandbox import open_sandbox
-
-LIMIT_S = 6 * 3600.0
 
 _COMPILERS = {"gcc": ("cc", "clang", "gcc"), "g++": ("c++", "clang++", "g++")}
 """The compiler that replaces AFL++'s compilers of these names."""
@@ -124,27 +120,14 @@ class GcovBuild:
         await asyncio.to_thread(tree.make)
         await asyncio.to_thread(self._forget_others)
         await asyncio.to_thread(_make_tools, place, self._needs)
-        env = {
-            **build_environment(self._campaign),
-            "CC": "afl-cc",
-            "CXX": "afl-c++",
-            "SOURCE": str(tree.source),
-        }
-        env["PATH"] = f"{place / 'bin'}{os.pathsep}{env.get('PATH', os.environ['PATH'])}"
-        outcome = await execute(
-            ["sh", "-eu", "-c", self._campaign.target["build"]],
-            self._mark,
-            cwd=tree.build,
-            limit=LIMIT_S,
-            env=env,
-            stdout=True,
-        )
-        if outcome.status != 0 or not self._file.is_file():
-            lines = outcome.output.decode(errors="replace").splitlines()
-            said = "".join(f"\n  {visible(line)}" for line in telling_lines(filter(None, lines)))
-            status, made = outcome.status, visible(self._file.name)
-            said = said or (f" exit status {status}" if status else f" it makes no {made}")
-            raise SupervisorError(f"{self._needs}: the build with gcc --coverage failed:{said}")
+        path = build_environment(self._campaign).get("PATH", os.environ["PATH"])
+        env = {"CC": "afl-cc", "CXX": "afl-c++", "PATH": f"{place / 'bin'}{os.pathsep}{path}"}
+        why = await build_target(
+            self._campaign, self._mark, tree, self._file,
+            what="the build with gcc --coverage", env=env,
+        )  # fmt: skip
+        if why:
+            raise SupervisorError(f"{self._needs}: {why}")
 
     async def run(self, data: bytes) -> None:
         """Run one input. Its counts are added to those of earlier ones."""
@@ -175,7 +158,7 @@ class GcovBuild:
         known = self._known = self._known or _BuiltFiles(self._tree)
         for notes in sorted(self._tree.home.rglob("*.gcno")):
             command = ["gcov", "-b", "--json-format", "--stdout", notes.name]
-            for line in _do(command, notes.parent).splitlines():
+            for line in run_tool(command, notes.parent).splitlines():
                 report = json.loads(line)
                 where = Path(report.get("current_working_directory", notes.parent))
                 for file in report["files"]:
@@ -218,8 +201,8 @@ def _make_tools(place: Path, needs: str) -> None:
     header.write_text(_HEADER)
     for name, text in (("runtime", _RUNTIME), ("driver", _DRIVER)):
         (place / f"{name}.c").write_text(text)
-        _do(["gcc", "-O1", "-c", f"{name}.c"], place)
-    _do(["ar", "rcD", library.name, "runtime.o", "driver.o"], place)
+        run_tool(["gcc", "-O1", "-c", f"{name}.c"], place)
+    run_tool(["ar", "rcD", library.name, "runtime.o", "driver.o"], place)
     for compiler, names in _COMPILERS.items():
         real = shutil.which(compiler) or compiler
         text = _WRAPPER.format(
@@ -232,17 +215,6 @@ def _make_tools(place: Path, needs: str) -> None:
         for name in {*afl, *plus}:
             (directory / name).write_text(text)
             (directory / name).chmod(0o700)
-
-
-def _do(argv: list[str], place: Path) -> bytes:
-    with own_children():
-        done = subprocess.run(
-            argv, cwd=place, stdin=subprocess.DEVNULL, capture_output=True, check=False
-        )
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise SupervisorError(f"{argv[0]} fails: {visible(said[-1]) if said else done.returncode}")
-    return done.stdout
 
 
 class _BuiltFiles:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from fuzztui.features.fuzzfirst.budget import switched
 from fuzztui.features.fuzzfirst.fold import can_go_on, goes_on, queue
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.passive import MUTANT_INPUTS
@@ -21,9 +22,17 @@ from fuzztui.kernel.wire.commands import (
     RequeueMutants,
     RestoreMutants,
     SkipMutants,
+    UseMutants,
 )
-from fuzztui.kernel.wire.events import Event, MutantPositions, MutantProgress, MutantState
+from fuzztui.kernel.wire.events import (
+    Event,
+    MutantPositions,
+    MutantProgress,
+    MutantState,
+    PhaseStarted,
+)
 from fuzztui.kernel.wire.selection import SelectionError, parse_selection
+from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import SupervisorError
 from fuzztui.run.process.service import Handler, Progress, Service
 
@@ -36,7 +45,8 @@ class WorklistKeeper(Service):
 
     directory = MUTANT_INPUTS
 
-    def __init__(self, state: State, record: Callable[..., None]) -> None:
+    def __init__(self, campaign: Campaign, state: State, record: Callable[..., None]) -> None:
+        self._campaign = campaign
         self._state = state
         self._record = record
 
@@ -52,7 +62,7 @@ class WorklistKeeper(Service):
                 (MarkEquivalent.name, self.equivalent),
                 (RestoreMutants.name, self.restore),
             )
-        }
+        } | {UseMutants.name: self.use}
 
     def with_hints(self, handler: Handler) -> Handler:
         """Wrap a handler: its answer also says what the command does not do in this phase."""
@@ -126,10 +136,8 @@ class WorklistKeeper(Service):
         chosen = [m for m in self._selected(command.select) if m.stage not in AT_WORK]
         if not chosen:
             raise SupervisorError("the mutant has its turn now; skip it first")
-        events: list[Event] = []
-        for mutant in chosen:
-            events += [MutantState("", mutant.id, "pending"), MutantProgress(mutant.id, "queued")]
-        self._record(*events)
+        pending = (MutantState("", m.id, "pending") for m in chosen)
+        self._record(*pending, *(MutantProgress(m.id, "queued") for m in chosen))
         return f"{_count(chosen)} queued again"
 
     async def restore(self, command: RestoreMutants, progress: Progress) -> str:
@@ -162,14 +170,35 @@ class WorklistKeeper(Service):
         self._record(*events)
         return f"{_count(chosen)} as before"
 
+    async def use(self, command: UseMutants, progress: Progress) -> str:
+        """Let instances share mutants in another way, from the next turn on."""
+        self._check_phase()
+        campaign, count = self._campaign, self._campaign.instances
+        problem = command.problem
+        if campaign.table("mutants")["cluster"]:
+            problem = "mutants.cluster fuzzes each mutant on one worker: parallel only"
+        elif count == 1:
+            problem = "engine.instances is 1: one instance fuzzes one mutant at a time"
+        if problem:
+            raise SupervisorError(problem)
+        plan = switched(campaign, self._state.plan, command.use)
+        self._record(PhaseStarted(self._state.stage, plan))
+        if command.use == "parallel":
+            return f"from the next turn on, each of {count} instances fuzzes a mutant of its own"
+        return f"from the next turn on, all {count} instances fuzz one mutant at a time"
+
     # ---------------------------------------------------------------- selecting
 
-    def _selected(self, select: str) -> list[Mutant]:
+    def _check_phase(self) -> None:
+        """Raise SupervisorError if no mutant can have a turn any more."""
         if self._state.stage != "mutants" and not can_go_on(self._state):
             raise SupervisorError(
                 "the mutant phase is over and its budget used up; stop the campaign and resume it "
                 "with a larger campaign.budget, of which mutants get their share"
             )
+
+    def _selected(self, select: str) -> list[Mutant]:
+        self._check_phase()
         try:
             found = parse_selection(select).of(self._state.mutants.values())
         except SelectionError as e:

@@ -12,6 +12,7 @@ from fuzztui.engines.keys import SHARD, Key, ValueType
 from fuzztui.engines.kinds import EngineKind
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.base.units import parse_ranges
+from fuzztui.kernel.wire.commands import USES
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.table import CampaignLoad, CampaignTable
 from fuzztui.run.campaign.values import TEXT, absolute, check_strings, nearest, one_or_list, wrong
@@ -164,7 +165,7 @@ MUTANTS = (
         "sequential: one mutant at a time, fuzzed by all instances, which start from the previous "
         "mutant's corpus. parallel: one mutant for each instance, starting from the seeds.",
         default="sequential",
-        choices=("sequential", "parallel"),
+        choices=USES,
     ),
     Key(
         "returns",

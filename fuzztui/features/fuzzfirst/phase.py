@@ -15,7 +15,7 @@ from collections.abc import Coroutine
 from fuzztui.features.fuzzfirst.backend import backend_for
 from fuzztui.features.fuzzfirst.budget import (
     TurnBudget,
-    parallel_mutants,
+    is_parallel,
     plan_of,
     plans_target,
     target_plan,
@@ -82,6 +82,8 @@ class MutantPhase:
         )
         self._left_over: list[str] = []
         """Mutants whose turn was interrupted."""
+        self._turns: dict[str, bool] = {}
+        """Mutants that have a turn, and whether each is fuzzed by one instance, not by all."""
         self._due = wants_mutants(campaign, context.state)
         self._why = stuck_reason(context.state)
 
@@ -125,12 +127,16 @@ class MutantPhase:
         context.record(PhaseStarted("mutants", plan_of(self._campaign, state), self._why))
         if in_rounds(state) and not goes_on:
             self._begin_round()
-        self._left_over = [m.id for m in state.mutants.values() if m.stage in AT_WORK]
         try:
             self._run_dir.mutants.mkdir(mode=0o700, exist_ok=True)
             with contextlib.nullcontext() if self.running_instances() else context.unpaid():
                 await context.abide(self._prepare())
-            await self._all([self._runner() for _ in range(parallel_mutants(self._campaign))])
+            for mutant in [m for m in state.mutants.values() if m.stage in AT_WORK]:
+                if mutant.stage == "pruning":
+                    context.record(MutantProgress(mutant.id, "queued"))
+                else:
+                    self._left_over.append(mutant.id)
+            await self._all([self._runner() for _ in range(self._campaign.instances)])
             self._ran_out()
             await asyncio.to_thread(shutil.rmtree, self._run_dir.mutants / "built", True)
         except OSError as e:
@@ -157,11 +163,6 @@ class MutantPhase:
                 MutantState("", mutant.id, "pending"), MutantProgress(mutant.id, "queued")
             )
         if places := first_places(state, again, self._supply.base):
-            self._context.record(MutantPositions(places))
-
-    def _put_off(self) -> None:
-        """Let mutants of roadblocks that bring nothing wait for all others."""
-        if places := late_places(self._context.state, self._supply.base):
             self._context.record(MutantPositions(places))
 
     async def _prepare(self) -> None:
@@ -200,38 +201,49 @@ class MutantPhase:
             self._context.record(Message("info", "the worklist is empty: the target phase begins"))
 
     async def _runner(self) -> None:
-        """Run turns one after the other."""
+        """Run turns one after the other, while there are instances for them."""
         while (mutant := await self._next()) is not None:
-            turn = Turn(self._resources, mutant.id, self._supply.command(mutant))
+            command, parallel = self._supply.command(mutant), self._turns[mutant.id]
+            turn = Turn(self._resources, mutant.id, command, parallel=parallel)
             await turn.run()
-            self._put_off()
+            # Other mutants of a roadblock that brings nothing wait for all others.
+            if places := late_places(self._context.state, self._supply.base):
+                self._context.record(MutantPositions(places))
             if not self._context.leaving:  # else the turn is continued on resume
                 await asyncio.to_thread(turn.tidy, self._supply.into(mutant))
+            del self._turns[mutant.id]
+            self._supply.wake()
 
     async def _next(self) -> Mutant | None:
         """Wait for the next mutant; None if the worklist is empty or the budget used up."""
-        state = self._context.state
-        while self._left_over:
-            mutant = state.mutants[self._left_over.pop(0)]
-            if mutant.stage != "pruning":
-                return mutant
-            self._context.record(MutantProgress(mutant.id, "queued"))
+        state, every = self._context.state, self._campaign.instances
         found: list[Mutant] = []
 
         async def find() -> None:
-            while not self._spent() and not self._context.leaving:
-                news, waiting = self._supply.news, head(state, parallel_mutants(self._campaign))
-                waiting = [m for m in waiting if self._supply.is_in_order(m)]
-                if not waiting and self._supply.failure:
-                    raise self._supply.failure
-                if not waiting and self._supply.whole:
-                    return
-                ready = (m for m in waiting if self._supply.is_built(m))
-                if state.state == "paused":
-                    pass
-                elif (mutant := next(ready, None)) is not None:
+            while (self._left_over or not self._spent()) and not self._context.leaving:
+                news, parallel = self._supply.news, is_parallel(self._campaign, state.plan)
+                if self._left_over:
+                    waiting = [state.mutants[self._left_over[0]]]
+                else:
+                    waiting = head(state, every if parallel else 1)
+                    waiting = [m for m in waiting if self._supply.is_in_order(m)]
+                if not waiting and not self._turns:  # a user may still requeue mutants
+                    if self._supply.failure:
+                        raise self._supply.failure
+                    if self._supply.whole:
+                        return
+                # After a command has changed the use of mutants, turns keep their instances.
+                busy = sum(1 if alone else every for alone in self._turns.values())
+                is_room = busy + (1 if parallel else every) <= every
+                may_start = is_room and (self._left_over or state.state != "paused")
+                ready = (m for m in waiting if self._left_over or self._supply.is_built(m))
+                if may_start and (mutant := next(ready, None)) is not None:
                     # Before any await: other runners choose mutants, too.
-                    self._context.record(MutantProgress(mutant.id, "pruning"))
+                    if self._left_over:
+                        self._left_over.pop(0)
+                    else:
+                        self._context.record(MutantProgress(mutant.id, "pruning"))
+                    self._turns[mutant.id] = parallel
                     found.append(mutant)
                     return
                 with contextlib.suppress(TimeoutError):  # no event is recorded when the budget ends

@@ -34,10 +34,9 @@ from fuzztui.features.fuzzfirst.source_mutants.generate import (
 )
 from fuzztui.features.fuzzfirst.source_mutants.rank import (
     Metric,
-    rank,
-    rank_as_universalmutator,
+    Pick,
     rank_by_group,
-    shuffled,
+    rank_in_order,
 )
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.kernel.base.files import read_regular
@@ -97,9 +96,10 @@ def _rank(
     if wanted["order"] == "roadblocks":
         mutants, order = _roadblocks_first(campaign, mutants, tree, reach, accept)
     else:
-        order = _order(campaign, mutants, accept)
-    for index in itertools.islice(order, int(wanted["listed"])):
-        _say(mutant=asdict(mutants[index]))
+        metric = Metric(**wanted["weights"])
+        order = rank_in_order(mutants, wanted["order"], campaign.seed, metric=metric, accept=accept)
+    for pick in itertools.islice(order, int(wanted["listed"])):
+        _say(mutant=asdict(mutants[pick.index]))
     left_out = {"blank": found.blank, "messages": found.messages, "rejected": check.rejected}
     _say(figures={"made": len(found.mutants), **left_out})
 
@@ -168,28 +168,13 @@ class _MutantCheck:
         return good
 
 
-def _order(
-    campaign: Campaign, mutants: Sequence[SourceMutant], accept: Callable[[int], bool]
-) -> Iterator[int]:
-    order = campaign.table("mutants")["order"]
-    by_chance = shuffled(len(mutants), campaign.seed)
-    if order == "random":
-        yield from (index for index in by_chance if accept(index))
-    elif order == "universalmutator":
-        yield from (pick.index for pick in rank_as_universalmutator(mutants, accept=accept))
-    else:
-        metric = Metric(**campaign.table("mutants")["weights"])
-        picks = rank(mutants, metric=metric, first=by_chance, accept=accept)
-        yield from (pick.index for pick in picks)
-
-
 def _roadblocks_first(
     campaign: Campaign,
     mutants: Sequence[SourceMutant],
     tree: Path,
     reach: BuildReach,
     accept: Callable[[int], bool],
-) -> tuple[list[SourceMutant], Iterator[int]]:
+) -> tuple[list[SourceMutant], Iterator[Pick]]:
     """Return the mutants with what their roadblocks hide, and their order."""
     layouts: dict[str, SourceLayout] = {}
     for name in dict.fromkeys([*(m.file for m in mutants), *reach.statements]):
@@ -203,8 +188,7 @@ def _roadblocks_first(
         for index in (*group.better, *group.others):
             marked[index] = replace(marked[index], roadblock=roadblock.line, hides=roadblock.hides)
     metric = Metric(**campaign.table("mutants")["weights"])
-    picks = rank_by_group(mutants, groups, metric=metric, accept=accept)
-    return marked, (pick.index for pick in picks)
+    return marked, rank_by_group(mutants, groups, metric=metric, accept=accept)
 
 
 def _say(**line: object) -> None:

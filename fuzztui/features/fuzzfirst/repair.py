@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Final
 
 from fuzztui.engines.inputs.operands import Operands, edits_of_bytes
 from fuzztui.features.fuzzfirst.build_tree import BuildTree
+from fuzztui.features.fuzzfirst.failed_builds import build_target
 from fuzztui.features.fuzzfirst.prune import REPAIR, Input, write_whole
 from fuzztui.features.fuzzfirst.showmap import read_input
 from fuzztui.features.fuzzfirst.threads import in_thread
-from fuzztui.run.afl.build import build_environment
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.process.execute import ProcessMark, execute
+from fuzztui.run.process.execute import ProcessMark
 from fuzztui.run.triage.program import TargetProgram
 from fuzztui.run.triage.sandbox import open_sandbox
 
@@ -102,14 +102,12 @@ class NearMissRepair:
         if not (self._tree.usable() and self._file.exists()):
             await in_thread(self._tree.make)
             self._tree.begin()  # an interrupted build is made again
-            env = build_environment(self._campaign)
-            env |= {"AFL_LLVM_CMPLOG": "1", "SOURCE": str(self._tree.source)}
-            command = ["sh", "-eu", "-c", self._campaign.target["build"]]
-            outcome = await execute(
-                command, self._mark, cwd=self._tree.build, limit=self._limit, env=env, stdout=True
-            )
-            if outcome.status != 0 or not self._file.exists():
-                self._failure = f"target.build with AFL_LLVM_CMPLOG=1: status {outcome.status}"
+            self._failure = await build_target(
+                self._campaign, self._mark, self._tree, self._file,
+                what="the build with AFL_LLVM_CMPLOG=1", env={"AFL_LLVM_CMPLOG": "1"},
+                limit=self._limit,
+            )  # fmt: skip
+            if self._failure:
                 raise SupervisorError(f"near misses are not repaired: {self._failure}")
             self._tree.end()
         command = [str(self._file), *self._campaign.target["command"][1:]]

@@ -47,4 +47,4 @@ def services(context: ServiceContext) -> list[Service]:
     if context.is_hub:
         return [*seeds]
     triage = [] if campaign.kind == AFL else [TransferTriage(campaign, run_dir, record, state)]
-    return [WorklistKeeper(state, record), *seeds, *triage]
+    return [WorklistKeeper(campaign, state, record), *seeds, *triage]

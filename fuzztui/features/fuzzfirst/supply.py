@@ -272,36 +272,28 @@ class MutantSupply:
         replace_text(self._run_dir.mutants / _DIGESTS, json.dumps(self._backend.digests))
         self._failed = self._failed + 1 if built.error else 0
         self._same = self._same + 1 if built.duplicate_of == "original" else 0
-        if built.error:
-            record(
-                MutantState("", mutant.id, "invalid", reason="does not build"),
-                MutantProgress(mutant.id, "failed", reason=built.error, costs=costs),
-            )
-            if self._failed == FAILED_IN_A_ROW:
-                message = f"{self._failed} mutants in a row do not build; check target.build."
-                record(Message("warning", f"{message} The last error: {built.error}"))
-        elif built.duplicate_of == "original":
-            message = "equal to the original once compiled"
-            record(
-                MutantState("", mutant.id, "equivalent", reason=message),
-                MutantProgress(mutant.id, "dropped", reason=message, costs=costs),
-            )
-            if self._same == SAME_IN_A_ROW:
-                message = f"{self._same} mutants in a row are equal to the original once compiled"
-                record(
-                    Message("warning", f"{message}; check that all of {mutant.file} is compiled")
-                )
-        elif built.duplicate_of:
-            # The model finds the id in this text.
-            message = f"the same program as {built.duplicate_of} once it is compiled"
-            record(
-                MutantState("", mutant.id, "invalid", reason=message),
-                MutantProgress(mutant.id, "dropped", reason=message, costs=costs),
-            )
-        else:
+        if built.command:
             replace_text(into / _BUILD, json.dumps({"command": built.command}))
             # The fold keeps what a user did with the mutant meanwhile, such as skipping it.
             record(MutantProgress(mutant.id, "built", costs=costs))
+            return
+        stage, state = "dropped", "invalid"
+        if built.error:
+            stage, why = "failed", "does not build"
+        elif built.duplicate_of == "original":
+            state, why = "equivalent", "equal to the original once compiled"
+        else:  # the model finds the id in this text
+            why = f"the same program as {built.duplicate_of} once it is compiled"
+        record(
+            MutantState("", mutant.id, state, reason=why),
+            MutantProgress(mutant.id, stage, reason=built.error or why, costs=costs),
+        )
+        if self._failed == FAILED_IN_A_ROW:
+            message = f"{self._failed} mutants in a row do not build; check target.build."
+            record(Message("warning", f"{message} The last error: {built.error}"))
+        if self._same == SAME_IN_A_ROW:
+            message = f"{self._same} mutants in a row are equal to the original once compiled"
+            record(Message("warning", f"{message}; check that all of {mutant.file} is compiled"))
 
 
 def _listing(

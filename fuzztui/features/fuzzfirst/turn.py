@@ -59,9 +59,14 @@ class TurnResources:
 
 
 class Turn:
-    """The turn of the mutant ``key``; ``command`` runs the mutant, (): its program is gone."""
+    """The turn of the mutant ``key``; ``command`` runs the mutant, (): its program is gone.
 
-    def __init__(self, resources: TurnResources, key: str, command: Sequence[str]) -> None:
+    ``parallel``: one instance fuzzes the mutant, from the seeds; else all do, from the last corpus.
+    """
+
+    def __init__(
+        self, resources: TurnResources, key: str, command: Sequence[str], *, parallel: bool
+    ) -> None:
         self._campaign = resources.campaign
         self._launcher = resources.launcher
         self._context = resources.context
@@ -73,11 +78,11 @@ class Turn:
         known = self._mutant.stage in ("fuzzing", "collecting") and self._mutant.slot
         self._slot = self._mutant.slot if known else self._new_slot()
         self._run_dir = resources.run_dir.in_slot(self._slot)
-        sequential = self._campaign.table("mutants")["use"] == "sequential"
+        self._parallel = parallel
         self._part = replace(
             self._campaign,
             slot=self._slot,
-            instances=self._campaign.instances if sequential else 1,
+            instances=1 if parallel else self._campaign.instances,
             seed=self._campaign.seed + 1009 * turn_number(self._slot),
             budget_s=0.0,
         )
@@ -166,7 +171,9 @@ class Turn:
         await asyncio.to_thread(shutil.rmtree, self._run_dir.turn, ignore_errors=True)
         await asyncio.to_thread(self._run_dir.out.mkdir, 0o700, parents=True)
         batch = self._backend.batch(self._command, self._slot)
-        pruned = await self._corpora.prepare_turn(self._key, self._slot, batch)
+        pruned = await self._corpora.prepare_turn(
+            self._key, self._slot, batch, parallel=self._parallel
+        )
         kills = len(self._corpora.matrix.killers(self._key))
         brought = {"kept": len(pruned.kept), "aside": len(pruned.aside), "kills": kills}
         costs = {"prune": time.monotonic() - begun}
@@ -321,7 +328,9 @@ class Turn:
     async def _collect(self) -> None:
         begun = time.monotonic()
         batch = self._backend.batch(self._command, self._slot) if self._command else None
-        result = await self._corpora.transfer_turn(self._key, self._slot, batch, self._command)
+        result = await self._corpora.transfer_turn(
+            self._key, self._slot, batch, self._command, parallel=self._parallel
+        )
         if result.trouble:
             self._context.record(Message("warning", f"{self._slot}: {result.trouble}"))
         before = self._mutant.turn_results.get("edges", 0)

@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from fuzztui.kernel.base.text import visible
 from fuzztui.run.campaign.rundir import SupervisorError
 from fuzztui.run.process.reaper import own_children
 
@@ -212,22 +213,32 @@ class Tools:
         }
 
     def _run(self, argv: list[str], variable: str = "AFL_QUIET") -> None:
+        env = {**os.environ, **self.env, variable: "1"}
         try:
-            with own_children():
-                done = subprocess.run(
-                    argv,
-                    cwd=self.directory,
-                    env={**os.environ, **self.env, variable: "1"},
-                    stdin=subprocess.DEVNULL,
-                    capture_output=True,
-                    timeout=_TIMEOUT_S,
-                    check=False,
-                )
+            run_tool(argv, self.directory, env, _TIMEOUT_S)
         except (OSError, subprocess.SubprocessError) as e:
             raise SupervisorError(f"cannot run {argv[0]}: {e}") from None
-        if done.returncode:
-            said = done.stderr.decode(errors="replace").strip().splitlines()
-            raise SupervisorError(f"{argv[0]} fails: {said[-1] if said else done.returncode}")
+
+
+def run_tool(
+    argv: list[str],
+    place: Path,
+    env: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+) -> bytes:
+    """Run a program in a directory; return its output. Blocks.
+
+    Raises OSError, ``subprocess.SubprocessError``, and :class:`SupervisorError` if it fails.
+    """
+    with own_children():
+        done = subprocess.run(
+            argv, cwd=place, env=env, timeout=timeout, stdin=subprocess.DEVNULL,
+            capture_output=True, check=False,
+        )  # fmt: skip
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise SupervisorError(f"{argv[0]} fails: {visible(said[-1]) if said else done.returncode}")
+    return done.stdout
 
 
 def find_tools(directory: Path, env: Mapping[str, str], afl_path: str) -> Tools:

@@ -13,6 +13,7 @@ from fuzztui.kernel.model.inverses import Inverse, UndoError, Undos
 from fuzztui.kernel.model.progress import AT_WORK, WAITING
 from fuzztui.kernel.model.state import Mutant, State
 from fuzztui.kernel.wire.commands import (
+    USES,
     MarkEquivalent,
     MoveMutants,
     MutantCommand,
@@ -20,6 +21,7 @@ from fuzztui.kernel.wire.commands import (
     RequeueMutants,
     RestoreMutants,
     SkipMutants,
+    UseMutants,
 )
 from fuzztui.kernel.wire.selection import Selection, SelectionError, of_ids, parse_selection
 
@@ -194,8 +196,14 @@ def _restored(command: RestoreMutants, before: State, now: State) -> Inverse:
     raise UndoError("an undo is not undone; give the command again")
 
 
+def _use(command: UseMutants, before: State, now: State) -> Inverse:
+    old, new = (bool(state.plan.get("parallel")) for state in (before, now))
+    return Inverse((UseMutants(USES[old], command.instance),) if old != new else ())
+
+
 UNDO: Undos = {
     RestoreMutants: _restored,
+    UseMutants: _use,
     **dict.fromkeys(
         (SkipMutants, PromoteMutants, MoveMutants, MarkEquivalent, RequeueMutants), _mutants
     ),

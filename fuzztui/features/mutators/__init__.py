@@ -1,6 +1,6 @@
 """Text mutators: their mixture, and the fragment pool for splicing."""
 
-from fuzztui.features.mutators.fold import FOLDS
+from fuzztui.features.mutators.fold import FOLDS, RECEIPTS
 from fuzztui.features.mutators.undo import UNDO
 from fuzztui.kernel.model.feature import Feature
 
@@ -8,6 +8,7 @@ FEATURE = Feature(
     "mutators",
     folds=FOLDS,
     undo=UNDO,
+    receipts=RECEIPTS,
     table="fuzztui.features.mutators.keys:TABLE",
     spec="fuzztui.features.mutators.keys:spec",
     services="fuzztui.features.mutators.process:services",

@@ -7,7 +7,7 @@ what they found does not add up to the corpus.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import Any
@@ -16,11 +16,12 @@ from fuzztui.kernel.model.changes import ChangesBuilder, instance
 from fuzztui.kernel.model.commands import applied, command_of, unanswered
 from fuzztui.kernel.model.folding import EventFold
 from fuzztui.kernel.model.progress import TURN_OVER
+from fuzztui.kernel.model.receipts import Meter, summed
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.stall import Advice
 from fuzztui.kernel.model.state import MixtureChange, State
 from fuzztui.kernel.model.stats import count, finite
-from fuzztui.kernel.wire.commands import SetMixture, WeighMutator
+from fuzztui.kernel.wire.commands import Command, SetMixture, WeighMutator
 from fuzztui.kernel.wire.events import CommandApplied, MutantProgress, MutatorStats
 from fuzztui.kernel.wire.mixture import CLASSES, MAX_ARMS, MAX_NAME, STACK, Mixture, class_of
 
@@ -531,6 +532,26 @@ def _mixture_applied(state: State, e: CommandApplied, touched: ChangesBuilder) -
         mutator_weighed(state, command, e.instance)
         touched.campaign = True
 
+
+def _drawn(state: State, instance: str, mutator: str) -> Iterator[tuple[int, int]]:
+    for f in _every(state):
+        if mutator in f.names and instance in ("", f.instance):
+            at = f.names.index(mutator)
+            yield f.tried[at], f.found[at]
+
+
+def _finds(state: State, instance: str, _: str) -> Iterator[list[int]]:
+    """The entries that arms of each class have found; one with several steps counts for each."""
+    for f in _every(state):
+        for name, found in zip(f.names, f.found, strict=True):
+            if instance in ("", f.instance):
+                yield [found * (class_of(name) == cls) for cls in CLASSES]
+
+
+RECEIPTS: Mapping[type[Command], Meter] = {
+    WeighMutator: summed("mutator", _drawn, "drawn", "finds"),
+    SetMixture: summed("mixture", _finds, *(f"finds of {name}" for name in CLASSES)),
+}
 
 FOLDS = (
     EventFold(CommandApplied, _mixture_applied),

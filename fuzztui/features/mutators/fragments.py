@@ -78,8 +78,8 @@ class FragmentCollector:
         """Until then the old pool is better than the beginning of the new one."""
         if syntax.missing:
             say("problem", f"text.language: {syntax.missing}")
-        for template, why in syntax.problems.items():
-            say("problem", f"text.templates: {template!r} is left out: {why}")
+        for problem in syntax.news():
+            say("problem", problem)
         if n := len(self._rejected):
             say("problem", f"entries that crashed the parser are skipped: {n}")
 
@@ -110,6 +110,8 @@ class FragmentCollector:
             return
         with self._journal.at(key):
             spans = self._syntax.spans(data)
+        for problem in self._syntax.news():
+            self._say("problem", problem)
         self._parsed += 1
         if spans:
             self.fragments.add(data, spans, passing=passing)

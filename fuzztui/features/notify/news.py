@@ -20,6 +20,7 @@ from fuzztui.kernel.model.mutants import mutants_summary
 from fuzztui.kernel.model.selectors import totals, wall_time
 from fuzztui.kernel.model.stall import advice
 from fuzztui.kernel.model.state import Finding, State
+from fuzztui.kernel.model.story import story, story_dicts
 from fuzztui.kernel.model.verdicts import verdict_of
 from fuzztui.kernel.wire.events import END, NEW_FINDINGS, STALL
 from fuzztui.kernel.wire.finding_kinds import kind_of
@@ -88,7 +89,8 @@ def end_news(state: State, end: str, reason: str) -> News:
     ended.state, ended.reason = end, reason
     if why := unmeasured(ended):
         text = f"{end}{because}; measured nothing: {why}"
-    return News(END, _line(state, text), {"end": end, "reason": reason, "unmeasured": why or None})
+    facts = {"end": end, "reason": reason, "unmeasured": why or None}
+    return News(END, _line(state, text), {**facts, "story": story_dicts(story(ended))})
 
 
 def test_news(name: str) -> News:

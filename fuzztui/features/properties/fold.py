@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fuzztui.kernel.model.changes import ChangesBuilder, instance
 from fuzztui.kernel.model.folding import EventFold
+from fuzztui.kernel.model.receipts import Meter, summed
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import MAX_PROPERTIES, MAX_PROPERTY_NAME, State
 from fuzztui.kernel.model.stats import count
-from fuzztui.kernel.wire.commands import MAX_WEIGHT
+from fuzztui.kernel.wire.commands import MAX_WEIGHT, Command, WeighProperty
 from fuzztui.kernel.wire.events import PropertiesFound, PropertyFigures
 
 FIGURES: Final = (
@@ -173,6 +175,17 @@ def figures(state: State) -> dict[str, Any]:
     """Return what this feature adds to the object of ``fuzztui status --json``."""
     return {"properties": properties_list(state)}
 
+
+_SINCE: Final = ("trials", "entries", "findings")
+
+
+def _figures(state: State, instance: str, name: str) -> Iterator[list[float]]:
+    for one, rows in state.properties.items():
+        if name in rows and instance in ("", one):
+            yield [rows[name][FIGURES.index(figure)] for figure in _SINCE]
+
+
+RECEIPTS: Mapping[type[Command], Meter] = {WeighProperty: summed("property", _figures, *_SINCE)}
 
 FOLDS = (
     EventFold(PropertiesFound, properties_found, rows=lambda e: e.reasons),

@@ -1,6 +1,6 @@
 """Type targeting (SpotOn): find the types that influence the goals of a Python target."""
 
-from fuzztui.features.targeting.fold import FOLDS
+from fuzztui.features.targeting.fold import FOLDS, RECEIPTS
 from fuzztui.features.targeting.undo import UNDO
 from fuzztui.kernel.model.feature import Feature
 
@@ -8,6 +8,7 @@ FEATURE = Feature(
     "targeting",
     folds=FOLDS,
     undo=UNDO,
+    receipts=RECEIPTS,
     services="fuzztui.features.targeting.setup:services",
     spec="fuzztui.features.targeting.setup:spec",
     texts="fuzztui.features.targeting.texts:texts",

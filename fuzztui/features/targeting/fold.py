@@ -14,13 +14,15 @@ from typing import Any
 from fuzztui.kernel.model.changes import ChangesBuilder, instance
 from fuzztui.kernel.model.commands import applied, unanswered
 from fuzztui.kernel.model.folding import EventFold
+from fuzztui.kernel.model.receipts import Meter, gauges, summed
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.stall import Advice
-from fuzztui.kernel.model.state import State, UncoveredGoal
+from fuzztui.kernel.model.state import CommandEffect, State, UncoveredGoal
 from fuzztui.kernel.model.stats import count, finite
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import (
     MAX_WEIGHT,
+    Command,
     IgnoreGoal,
     PinGoal,
     SetTargetedShare,
@@ -516,6 +518,37 @@ def _type_command_applied(state: State, e: CommandApplied, touched: ChangesBuild
     if isinstance(command := applied(state, e), TypeCommand):
         fold_command(state, command, e.instance, touched)
 
+
+def _draws(state: State, instance: str, name: str) -> Iterator[tuple[int, int]]:
+    """How often a type was drawn, and the branches first covered by that; no name: all types."""
+    for f in list(state.types.values()):
+        if instance in ("", f.instance):
+            rows = zip(f.names, f.picks, f.new_arms, strict=True)
+            yield from ((picks, arms) for one, picks, arms in rows if name in ("", one))
+
+
+def _goals(command: PinGoal | IgnoreGoal, state: State) -> list[str]:
+    """The goal of a command; of one that removes a pin the goals that are pinned."""
+    pinned = {f.pinned for f in state.types.values() if command.instance in ("", f.instance)}
+    return [command.location] if command.location else sorted(pinned - {""})
+
+
+def _covered(state: State, location: str, effect: CommandEffect) -> list[int]:
+    """1 if an instance has covered the goal, else 0; nothing if no report names the goal."""
+    if any(location not in left for left in _whole(state).values()):
+        return [1]
+    return [0] if any(location in left for left in list(state.uncovered_goals.values())) else []
+
+
+_DRAWN = "drawn", "branches first covered"
+_GOAL = Meter("goal", _covered, gauges("covered"), _goals)
+
+RECEIPTS: Mapping[type[Command], Meter] = {
+    WeighType: summed("type", _draws, *_DRAWN),
+    SetTargetedShare: summed("share", _draws, *_DRAWN),
+    PinGoal: _GOAL,
+    IgnoreGoal: _GOAL,
+}
 
 FOLDS = (
     EventFold(CommandApplied, _type_command_applied),

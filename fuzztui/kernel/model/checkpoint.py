@@ -32,6 +32,7 @@ from fuzztui.kernel.model.groups import add_to_group
 from fuzztui.kernel.model.mutants import changed
 from fuzztui.kernel.model.series import Series
 from fuzztui.kernel.model.state import (
+    CommandEffect,
     CommandStatus,
     CoverageStep,
     Entry,
@@ -96,6 +97,7 @@ _BY_NAME: dict[str, type[Any]] = {
     "hosts": Host,
     "commands": CommandStatus,
     "lasting": CommandStatus,
+    "effects": CommandEffect,
     "verdicts": FindingVerdict,
     "mutation": MutationStats,
     "mutators": MutatorStats,

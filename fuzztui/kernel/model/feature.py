@@ -49,6 +49,9 @@ class Feature:
     """By class of a command: a function that is called with the command, the state before it and
     the present state. It returns the commands that set back what the command has changed, or an
     :class:`~fuzztui.kernel.model.inverses.Inverse`."""
+    receipts: Mapping[type[Command], Any] = field(default_factory=dict)
+    """By class of a command: how its effect is measured, a
+    :class:`~fuzztui.kernel.model.receipts.Meter`: of fuzztui's own features only."""
     words: Mapping[str, str] = field(default_factory=dict)
     """Commands of ``fuzztui`` that a package adds, by their word. Each text names a function that
     adds arguments to an :class:`argparse.ArgumentParser` and returns the function that carries out

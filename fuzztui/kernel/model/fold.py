@@ -14,7 +14,17 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from fuzztui.kernel.base.guarded import guarded
-from fuzztui.kernel.model import campaign, commands, groups, hosts, mutants, saved, stats, verdicts
+from fuzztui.kernel.model import (
+    campaign,
+    commands,
+    groups,
+    hosts,
+    mutants,
+    receipts,
+    saved,
+    stats,
+    verdicts,
+)
 from fuzztui.kernel.model.changes import ChangesBuilder
 from fuzztui.kernel.model.feature import Feature, own_features, package_features
 from fuzztui.kernel.model.folding import EventFold
@@ -22,9 +32,9 @@ from fuzztui.kernel.model.representable import representable
 from fuzztui.kernel.model.state import Changes, State
 from fuzztui.kernel.wire.events import Event, Record, Unknown
 
-MODULES = (campaign, commands, hosts, stats, saved, groups, verdicts, mutants)
+MODULES = (campaign, commands, receipts, hosts, stats, saved, groups, verdicts, mutants)
 
-FOLD_VERSION = 27
+FOLD_VERSION = 28
 """Increase when the meaning of the fold changes: checkpoints of other versions are not used."""
 
 MAX_UNKNOWN_KINDS = 100

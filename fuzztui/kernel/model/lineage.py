@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fuzztui.kernel.model.saved import identity, parent_of
+from fuzztui.kernel.model.saved import entry_of, identity, parent_of
 from fuzztui.kernel.model.state import Entry, Finding, Instance, State
 
 
@@ -46,6 +46,25 @@ def lineage(state: State, row: Entry | Finding, most: int = 1000) -> list[Ancest
             break
         row = entry
     return steps
+
+
+def descendants(state: State, name: str, t: float, seq: int) -> list[Entry | Finding]:
+    """The entries and findings that descend from the entry ``name`` (its :func:`identity`).
+
+    Only those that were saved after campaign time ``t``, or at that time after record ``seq``.
+    """
+    rows: list[Entry | Finding] = [*state.entries.values(), *state.findings.values()]
+    new = [row for row in rows if row.t >= t and (row.t > t or row.seq > seq) and row.saved]
+    family, found = {name}, []
+    for row in sorted(new, key=lambda row: (row.t, row.seq)):
+        parent = state.parents.get(identity(row))
+        if parent is None and (of := parent_of(row)) is not None:
+            entry = entry_of(state, *of)
+            parent = "" if entry is None else identity(entry)
+        if parent in family:
+            family.add(identity(row))
+            found.append(row)
+    return found
 
 
 def _named(state: State, name: str, known: dict[str, dict[str, Entry]]) -> Entry | None:

@@ -220,7 +220,11 @@ def mutant_state(state: State, e: MutantState, touched: ChangesBuilder) -> None:
     before = state.mutants.get(e.id)
     row = before or bare(state, e.id)
     word = e.state if e.state in MUTANT_STATES else "pending"
+    if word == "pending" and e.instance in row.counts:  # requeued: runs are counted from 0 again
+        row = changed(row, {"counts": {**row.counts, e.instance: [*row.counts[e.instance][:2], 0]}})
     if row.state == _KILLED and row.instance != e.instance and word in _NO_NEWS:
+        if row is not before:
+            put(state, row, before, touched)
         return
     killed_t = -1.0
     if word == _KILLED:

@@ -131,6 +131,11 @@ class InstanceLife:
         """Whether the instance has ended."""
         return self.state in ENDED
 
+    @property
+    def ending(self) -> bool:
+        """Whether the instance was told to end."""
+        return self._end_reason is not None
+
     def adopt(self) -> bool:
         """Take over the engine that a dead supervisor left running. Returns False if none is."""
         if not self.over:

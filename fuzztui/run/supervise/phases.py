@@ -108,7 +108,8 @@ class CampaignPhases:
         self.first, reason = self._phase_before_target(), stuck_reason(state)
         for name, life in self.lives.items():
             if life.state == "finished":
-                self._context.record(InstanceState(name, "waiting", 0, reason, life.restarts))
+                now = "paused" if life.paused else "waiting"  # one that a user has paused stays so
+                self._context.record(InstanceState(name, now, 0, reason, life.restarts))
         self.lives.clear()  # their directories are observed as before
 
     def end_if_stuck(self, running_s: float) -> None:

@@ -226,7 +226,8 @@ class Supervisor:
 
     def pauses_changed(self) -> None:
         """Record whether the campaign is paused: it is if all its instances are."""
-        living = [life for life in self.lives.values() if not life.over]
+        # Instances end when the target is stuck, the paused ones last.
+        living = [life for life in self.lives.values() if not (life.over or life.ending)]
         if self.leaving or not living:
             return
         paused = all(life.paused for life in living)

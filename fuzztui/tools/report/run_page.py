@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fuzztui.kernel.base.page import Facts, Note, Page, Part, Section, thinned
+from fuzztui.kernel.base.page import Facts, Note, Page, Part, Section, Table, moment, thinned
 from fuzztui.kernel.base.text import brief, clock
 from fuzztui.kernel.model.mutants import knowledge, survivors
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Mutant, State
+from fuzztui.kernel.model.story import story
 from fuzztui.tools.report.engines import sections_of_features
 from fuzztui.tools.report.findings import bounded, findings_section, shown_groups
 from fuzztui.tools.report.mutants import mutants_section
@@ -29,6 +30,7 @@ def run_page(run: ReportedRun) -> Page:
     reason = f" ({state.reason})" if state.reason else ""
     about = f"{state.engine} · {short_target(state.target)} · {run.name}{reason} · {clock(state.t)}"
     sections: list[Section | None] = [
+        _story(state),
         _result(run),
         Section("Over time", over_time(state, has_history=run.has_history)),
         findings_section(run),
@@ -47,6 +49,11 @@ def run_page(run: ReportedRun) -> Page:
         sections=[section for section in sections if section is not None],
         end=written,
     )
+
+
+def _story(state: State) -> Section | None:
+    rows = [(moment(m.t, state.t), m.kind, m.text) for m in story(state)]
+    return Section("Story", [Table(("at", "", "what happened"), rows)]) if rows else None
 
 
 def _result(run: ReportedRun) -> Section:

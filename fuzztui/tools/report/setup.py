@@ -14,6 +14,7 @@ from fuzztui.kernel.model.commands import command_of
 from fuzztui.kernel.model.discovery import discovery_rate, discovery_text
 from fuzztui.kernel.model.finding_tallies import tallies
 from fuzztui.kernel.model.host_summary import host_summaries
+from fuzztui.kernel.model.receipts import receipts
 from fuzztui.kernel.model.selectors import ENDED, fuzzing_time, instance_throughput, running_time
 from fuzztui.kernel.model.state import RECENT_COMMANDS, CommandStatus, Instance, State
 from fuzztui.tools.report.run import ReportedRun
@@ -174,11 +175,19 @@ def steering_section(state: State) -> Section | None:
     commands = list(state.commands.values())
     if not commands:
         return None
+    since = {receipt.command.id: receipt.text for receipt in receipts(state)}
     rows = [
-        (clock(c.t), brief(_command(c), 200), brief(c.by, 100), c.state, brief(c.text, 200))
+        (
+            clock(c.t),
+            brief(_command(c), 200),
+            brief(c.by, 100),
+            c.state,
+            brief(c.text, 200),
+            brief(since.get(c.id, "")),
+        )
         for c in commands
     ]
-    heads = ("time", "command", "by", "", "answer")
+    heads = ("time", "command", "by", "", "answer", "since then")
     parts: list[Part] = [Table(heads, rows, frozenset({0}))]
     if len(commands) >= RECENT_COMMANDS:
         parts.append(Note(f"The last {len(commands):,}; 'fuzztui events RUN' lists all."))

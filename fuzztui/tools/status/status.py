@@ -12,6 +12,7 @@ from fuzztui.kernel.model.finding_tallies import FindingTally, Group, files_of, 
 from fuzztui.kernel.model.host_summary import hosts_list, is_reached
 from fuzztui.kernel.model.measured import unmeasured
 from fuzztui.kernel.model.mutants import mutants_dict
+from fuzztui.kernel.model.receipts import receipts_list
 from fuzztui.kernel.model.selectors import (
     ENDED,
     fuzzing_time,
@@ -24,6 +25,7 @@ from fuzztui.kernel.model.selectors import (
     totals,
 )
 from fuzztui.kernel.model.state import Instance, State
+from fuzztui.kernel.model.story import story, story_dicts
 from fuzztui.kernel.model.verdicts import given_about, verdict_of
 from fuzztui.kernel.model.yields import Yields, campaign_yields, yields_dict
 from fuzztui.kernel.wire.finding_kinds import kind_of
@@ -55,6 +57,7 @@ def status_dict(state: State) -> dict[str, Any]:
         "open_groups": {name: of.open for name, of in found.items()},
         "unexamined": {name: of.unexamined for name, of in found.items()},
         "discovery": discovery_dict(state),
+        "story": story_dicts(story(state)),
         "yield": {
             **yields_dict(yields.campaign),
             "mutators": {name: yields_dict(of) for name, of in yields.mutators.items()},
@@ -67,6 +70,7 @@ def status_dict(state: State) -> dict[str, Any]:
         ],
         "hosts": hosts_list(state, found),
         "pending_commands": pending_commands(state),
+        "receipts": receipts_list(state),
         "at_least": state.lost > 0,
         "lost_records": state.lost,
         "unknown_events": sum(state.unknown.values()),

@@ -20,12 +20,14 @@ from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.help import HelpScreen
 from fuzztui.tui.app.palette_commands import ActionPalette, ActionProvider
 from fuzztui.tui.base.background import in_thread
+from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.dialogs import ListScreen
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themed import ThemedApp
 from fuzztui.tui.base.themes import ThemeFile
 from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.actions import BY_ID
+from fuzztui.tui.frame.box import BoxScreen
 from fuzztui.tui.frame.command_sender import REMEMBER, STEER
 from fuzztui.tui.frame.keymap import textual_keymap
 from fuzztui.tui.frame.table import BigTable
@@ -200,6 +202,15 @@ class ActionApp(ThemedApp):
 
     def do_app_palette(self) -> None:  # noqa: D102
         self.action_command_palette()
+
+    def do_app_history(self) -> None:
+        """Show the notifications until now, the newest one first."""
+        lines = [
+            [TextSpan(f"{when:%H:%M:%S}  ", "muted"), TextSpan(text, style)]
+            for when, text, style in reversed(self.notified)
+        ]
+        nothing: list[Line] = [[TextSpan("there was none yet", "muted")]]
+        self.push_screen(BoxScreen("Notifications", lambda: lines or nothing, classes="-low"))
 
     def action_command_palette(self) -> None:
         """Open the command palette; Textual's own key for it calls this."""

@@ -27,11 +27,13 @@ from fuzztui.kernel.model.host_summary import waiting_commands
 from fuzztui.kernel.model.mutants import Summary, mutants_summary
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Changes, CommandStatus, State
+from fuzztui.kernel.model.story import Moment, story
 from fuzztui.kernel.session import Session
 from fuzztui.tui.app.action_app import ActionApp
 from fuzztui.tui.app.attention import MAX_TEXT, Attention, alert_sequence, announcement
 from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.feed import BACK_OFF_S, Feed, default_hz
+from fuzztui.tui.app.find import FindScreen, campaign_objects
 from fuzztui.tui.app.kept_yields import KeptYields
 from fuzztui.tui.app.replay import Outline, Player, ReplayControls
 from fuzztui.tui.base.background import in_thread
@@ -45,11 +47,13 @@ from fuzztui.tui.frame.banner import Banner
 from fuzztui.tui.frame.command_sender import REMEMBER, CommandSender
 from fuzztui.tui.frame.feature_screens import absent_screens, feature_screens
 from fuzztui.tui.frame.footer import Footer
+from fuzztui.tui.frame.ghost import GHOST_HIDDEN, Ghost
 from fuzztui.tui.frame.header import FINDINGS
 from fuzztui.tui.frame.host import T, Tracker
 from fuzztui.tui.frame.keymap import RESERVED
+from fuzztui.tui.frame.marks import Marks
 from fuzztui.tui.frame.screen import CampaignScreen
-from fuzztui.tui.frame.timeline import Marks, Timeline
+from fuzztui.tui.frame.timeline import Timeline
 from fuzztui.tui.labels import hosts, instances
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.status import Status, status_of
@@ -74,6 +78,8 @@ class Opening:
     mode: str = "live"
     player: Player | None = None
     """The controls of the clock; None: not a replay."""
+    ghost: Callable[[str], Ghost | None] = lambda _: None
+    """Returns the run with a path to compare with, or for "" the earlier one of the same target."""
     outline: Callable[[], Outline] = Outline
     """Returns the outline of the whole campaign, for a replay."""
     running: Callable[[], int | None] = lambda: None
@@ -154,6 +160,7 @@ class FuzzApp(ActionApp, ReplayControls):
         self._dead = ""
         """Why the watcher of someone else's campaign ended; an empty string while it runs."""
         self._outline = Outline()
+        self._ghost: Ghost | None = None
         self._present = self.mode == "replay"
         """Whether the screens have shown the end of the log: until then they show the past."""
         self._typed: list[events.Key] = []
@@ -210,7 +217,7 @@ class FuzzApp(ActionApp, ReplayControls):
     @property
     def marks(self) -> Marks:
         """The marks of the whole replayed campaign."""
-        return self._outline.marks
+        return self._outline.course.marks
 
     async def _load_outline(self) -> None:
         try:
@@ -220,6 +227,32 @@ class FuzzApp(ActionApp, ReplayControls):
         if self.player is not None:
             self.player.kind = self.marks.first_kind()
         self.tick()
+
+    @property
+    def story(self) -> Sequence[Moment]:
+        """The moments of the campaign, in a replay of all of it. Call it while it is not folded."""
+        return self._outline.story if self.player is not None else story(self.campaign)
+
+    @property
+    def ghost(self) -> Ghost | None:
+        """The run whose curves are drawn for comparison; None: there is none, or it is hidden."""
+        return None if GHOST_HIDDEN in self.choices else self._ghost
+
+    async def _load_ghost(self, run: str) -> None:
+        try:
+            self._ghost = await in_thread(lambda: self._opening.ghost(run))
+        except Exception as e:  # without it the charts are as useful
+            if run:
+                self.notify(plain(f"{run}: {e}"), severity="warning", timeout=8)
+            return
+        if isinstance(screen := self._drawn_screen, OverviewScreen):
+            screen.redraw_charts()
+
+    def compare_with(self, run: str | None) -> None:
+        """Draw the curves of the run with that path, too; None: keep those that are drawn."""
+        if run is not None:
+            self.choose(GHOST_HIDDEN, False)
+            self.run_worker(self._load_ghost(run), group="ghost", exclusive=True)
 
     async def _watch(self) -> None:
         while True:
@@ -326,6 +359,7 @@ class FuzzApp(ActionApp, ReplayControls):
     def on_present(self) -> None:
         """Note that the screens show the present, and carry out what was typed for it."""
         self._present = True
+        self.run_worker(self._load_ghost(""), group="ghost")
         self.call_later(self._press_typed)
         self.tick()
 
@@ -365,6 +399,21 @@ class FuzzApp(ActionApp, ReplayControls):
         if tab == FINDINGS:
             self._note_unseen()
         return changes
+
+    def do_app_find(self) -> None:
+        """Search all objects of the campaign."""
+        self.when_free(self._find)
+
+    def _find(self) -> None:
+        self.push_screen(FindScreen([*campaign_objects(self.campaign)]))
+
+    def do_app_zoom(self) -> None:
+        """Let the panel with the focus fill the screen, or show all panels again."""
+        screen = self.screen
+        if screen.maximized is not None:
+            screen.minimize()
+        elif screen.focused is not None:
+            screen.maximize(screen.focused, container=False)
 
     def go_to_row(self, tab: str, key: str) -> None:
         """Go to the screen ``tab``, to the row with ``key``."""
@@ -419,7 +468,7 @@ class FuzzApp(ActionApp, ReplayControls):
         self.refresh_footer()
         if self.player is not None:
             self.player.hold_at(self.end_t)
-            screen.query_one(Timeline).show(self.player.position(self.end_t), self.marks)
+            screen.query_one(Timeline).show(self.player.position(self.end_t), self._outline.course)
 
     def _problem_texts(self) -> list[str]:
         troubles = []

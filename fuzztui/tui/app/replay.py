@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.story import Moment, story
 from fuzztui.kernel.session import ReplayClock
 from fuzztui.tui.frame.controls import CampaignControls
-from fuzztui.tui.frame.timeline import ANY, Marks, Position, Timeline
+from fuzztui.tui.frame.marks import ANY
+from fuzztui.tui.frame.timeline import NEAR_S, Course, Position, Timeline
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
     """Data about the whole campaign that a replay shows at every moment."""
 
-    marks: Marks = field(default_factory=Marks)
+    course: Course = field(default_factory=Course)
+    story: Sequence[Moment] = ()
     ended: str = ""
     """State in which the campaign ended; an empty string until known."""
+
+    @classmethod
+    def of(cls, state: State) -> Outline:
+        """The outline of a campaign by its state at the end."""
+        return cls(Course.of(state), story(state), state.state)
 
 
 SLOWEST, FASTEST = 1 / 16, 65536.0
@@ -65,10 +75,6 @@ class Player:
         return Position(min(self.now(), end), end, self.speed, self.playing, self.kind)
 
 
-NEAR_S = 1e-3
-"""Seconds: a mark nearer than this is the current one, not the next or previous one."""
-
-
 class ReplayControls(CampaignControls):
     """The replay actions of the app. They do nothing if ``player`` is None (a live campaign)."""
 
@@ -113,6 +119,16 @@ class ReplayControls(CampaignControls):
         """Go to the previous mark of the chosen kind."""
         if self.player is not None:
             self._to_mark(self.marks.before(self.player.kind, self.now() - NEAR_S), "before")
+
+    def do_replay_gain(self, by: int) -> None:
+        """Go to the largest gain; from a gain to the one that is ``by`` ranks smaller."""
+        if self.player is None:
+            return
+        timeline = self.screen_stack[0].query_one(Timeline)
+        if (t := timeline.gain_by_rank(self.now(), by)) is not None:
+            self.seek(t)
+        else:
+            self.say(f"No {'smaller' if by > 0 else 'larger'} gain of edges and kills.")
 
     def _to_mark(self, t: float | None, where: str) -> None:
         if t is not None:

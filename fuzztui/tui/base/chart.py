@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Literal, NamedTuple
 
 from textual import events
@@ -12,7 +13,7 @@ from textual.message import Message
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import PATTERNS, Area, area, calm_top, growth, nice_bounds, resample
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, merged, spread, width_of
-from fuzztui.tui.base.text import fit
+from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.base.timeaxis import TimeAxis, time_axis
 
 AXIS = 7
@@ -36,9 +37,12 @@ class Curve:
     """What a cell shows of its values: the last one, their mean, or their growth per minute."""
     value: str = ""
     """The text next to the title; an empty string: the value of the last point."""
+    until: float = inf
+    """Campaign time from which on there are no values."""
 
     def sampled(self, axis: TimeAxis, now: float) -> list[float | None]:
         """Return the values in the columns of dots of ``axis``."""
+        now = min(now, self.until)
         if self.shows == "growth":
             return growth(self.times, self.values, axis, now)
         return resample(self.times, self.values, axis, now, mean=self.shows == "mean")
@@ -50,6 +54,14 @@ class _Sampled(NamedTuple):
     curve: Curve
     place: int
     values: Sequence[float | None]
+
+
+class _Over(NamedTuple):
+    """What a row shows besides areas: the cells of two vertical lines, and the ghost's dots."""
+
+    cursor: int
+    divide: int
+    ghost: Sequence[int]
 
 
 class Mark(NamedTuple):
@@ -71,6 +83,8 @@ class ChartContent:
     """Returns the text of a value."""
     from_zero: bool = False
     """Whether the vertical axis always starts at 0."""
+    ghost: Curve | None = None
+    """The first curve as it was in another run: a thin line. Its label is the run's name."""
 
 
 WAITING = "waiting for the first statistics…"
@@ -150,14 +164,17 @@ class Chart(Canvas):
         axis = self._view.axis(cells)
         sampled = [_Sampled(c, n, c.sampled(axis, self._view.now)) for c, n in known]
         values = [v for one in sampled for v in one.values if v is not None]
+        ghost = self._graph.ghost
+        shadow = ghost.sampled(axis, axis.end) if ghost is not None else []
+        values += [v for v in shadow if v is not None]
         least = 0.0 if self._graph.from_zero else min(values, default=0.0)
         most = max(values, default=0.0)
         low, high = nice_bounds(least, most)
         if self._view.calm:
             high = calm_top(most)
         return [
-            self._headline(width, sampled, axis, low),
-            *self._plot(sampled, axis, plot, low, high),
+            self._headline(width, sampled, axis, low, shadow),
+            *self._plot(sampled, axis, plot, (low, high), shadow),
             self._time_axis(axis),
         ]
 
@@ -167,8 +184,12 @@ class Chart(Canvas):
         sampled: Sequence[_Sampled],
         axis: TimeAxis | None = None,
         low: float = 0.0,
+        shadow: Sequence[float | None] = (),
     ) -> Line:
-        """The title, and of each curve its sign, name and value: now, or at the cursor."""
+        """The title, and of each curve its sign, name and value: now, or at the cursor.
+
+        Then by how much the first curve is above the ghost, whose values are ``shadow``.
+        """
         view = self._view
         title = "bold primary" if view.focus else "bold"
         line = [
@@ -188,9 +209,37 @@ class Chart(Canvas):
                 line.append(TextSpan(f"{_SIGNS[n % 3]} ", curve.style))
                 line.append(TextSpan(f"{curve.label} ", curve.style))
             line.append(TextSpan(text, f"bold {curve.style}"))
+        if shadow and sampled and self._graph.ghost is not None:
+            room = width - width_of(line) - width_of([TextSpan(view.note)]) - 1
+            line += self._lead(sampled[0].values, shadow, cell, room)
         if low and width_of(line) + 20 < width:
             line.append(TextSpan(f"  axis from {self._graph.show(low)}", "hang"))
         return spread(line, [TextSpan(view.note, "muted")], width)
+
+    def _lead(
+        self,
+        values: Sequence[float | None],
+        shadow: Sequence[float | None],
+        cell: int,
+        room: int,
+    ) -> list[TextSpan]:
+        """The ghost's value at the last moment, or in a cell, and how far the curve is above it."""
+        there = [n for n, value in enumerate(values) if value is not None]
+        at = next((n for n in reversed(there) if cell < 0 or n // 2 == cell), -1)
+        ours, theirs = (values[at], shadow[at]) if at >= 0 else (None, None)
+        is_average = bool(self._graph.curves[0].value) and cell < 0
+        if ours is None or theirs is None or self._graph.ghost is None or is_average:
+            return []
+        show = self._graph.show
+        lead = f"{'+' if ours >= theirs else '-'}{show(abs(ours - theirs))}"
+        name = plain(self._graph.ghost.label)
+        texts = (
+            f"  {lead} to {show(theirs)} of {name}",
+            f"  {lead} to {show(theirs)}",
+            f"  {lead}",
+        )
+        fitting = next((text for text in texts if len(text) <= room), "")
+        return [TextSpan(fitting, "muted")]
 
     def _latest(self, values: Sequence[float | None]) -> str:
         return self._text(next((v for v in reversed(values) if v is not None), None))
@@ -208,10 +257,12 @@ class Chart(Canvas):
         sampled: Sequence[_Sampled],
         axis: TimeAxis,
         height: int,
-        low: float,
-        high: float,
+        bounds: tuple[float, float],
+        shadow: Sequence[float | None],
     ) -> list[Line]:
         """Rows of the plot, with their labels."""
+        low, high = bounds
+        thin = area(shadow, height, low, high, 0).drawn if shadow else [()] * height
         # The lower curve is in front, or the higher one would cover it.
         order = sorted(sampled, key=lambda one: -next(filter(None, reversed(one.values)), 0.0))
         solid = len(self._graph.curves) == 1
@@ -233,7 +284,12 @@ class Chart(Canvas):
                 [
                     TextSpan(fit(label or "", AXIS - 1, "right"), "muted"),
                     TextSpan("≈", "hang") if cut else TextSpan(corner, "rule"),
-                    *_row(layers, y, cursor, divide, grid=label is not None and y < height - 1),
+                    *_row(
+                        layers,
+                        y,
+                        _Over(cursor, divide, thin[y]),
+                        grid=label is not None and y < height - 1,
+                    ),
                 ]
             )
         return lines
@@ -317,9 +373,15 @@ def _moment(t: float) -> str:
 
 
 def _row(
-    layers: Sequence[tuple[str, Area]], y: int, cursor: int, divide: int, *, grid: bool
+    layers: Sequence[tuple[str, Area]],
+    y: int,
+    over: _Over,
+    *,
+    grid: bool,
 ) -> list[TextSpan]:
     """One row of areas on top of each other, the last one in front.
+
+    The dots of the ghost are added, or left out where there is an area.
 
     A cell has the colour of the front one in it, fainter inside an area. Empty cells show the grid
     and the line at ``divide``; the cell ``cursor`` shows the cursor.
@@ -336,11 +398,14 @@ def _row(
             if inside := filled[x]:
                 bits = (bits & ~inside) | drawn[x]
                 style = f"soft {name}" if above and above[x] else name
+        if over.ghost and (thin := over.ghost[x]):
+            style = style or "muted"
+            bits ^= thin
         if bits:
             ch = chr(0x2800 + bits)
         else:
-            ch, style = ("┊" if x == divide else empty), "rule"
-        if x == cursor:
+            ch, style = ("┊" if x == over.divide else empty), "rule"
+        if x == over.cursor:
             ch, style = "│", "bold primary"
         cells.append((ch, style))
     return merged(cells)

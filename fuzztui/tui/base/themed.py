@@ -17,7 +17,9 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 from rich.console import COLOR_SYSTEMS, Console
@@ -42,10 +44,17 @@ from fuzztui.tui.base.background_query import BackgroundQuery
 from fuzztui.tui.base.palette import Palette, fallbacks, to_textual
 from fuzztui.tui.base.pen import Pen
 from fuzztui.tui.base.terminal import TerminalDriver
+from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themes import ThemeFile
 
 SEEN_S = 1.0
 """Seconds after which a notification counts as seen."""
+
+
+MAX_NOTIFIED = 200
+"""Notifications that are kept."""
+_SEVERITIES = {"warning": "hang", "error": "failed"}
+"""The style of a kept notification by its severity."""
 
 
 class LeanUpdate(CompositorUpdate):
@@ -98,6 +107,8 @@ class ThemedApp(App[None]):
         self.no_color = bool(os.environ.get("NO_COLOR"))
         self._parsed = -1
         """The number of the styles that were parsed last: Textual counts their changes."""
+        self.notified: deque[tuple[datetime, str, str]] = deque(maxlen=MAX_NOTIFIED)
+        """The latest notifications: time of day, text that is safe to draw, and style."""
         self._switching = False
         """Whether another mode is being shown."""
         self._undelayed = False
@@ -277,6 +288,8 @@ class ThemedApp(App[None]):
 
         Texts come from targets and files: none is ever parsed as markup, whatever ``markup`` says.
         """
+        text = plain(f"{title}: {message}" if title else message)
+        self.notified.append((datetime.now().astimezone(), text, _SEVERITIES.get(severity, "")))
         for old in list(self._notifications):
             if (old.message, old.title, old.severity) == (message, title, severity):
                 self._unnotify(old, refresh=False)

@@ -32,7 +32,7 @@ from fuzztui.tui.frame.action_context import ActionContext, without_supervisor
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.command_sender import STEER, Answered, CommandOutcome, CommandSender
 from fuzztui.tui.frame.local_verdict import record_undo
-from fuzztui.tui.frame.timeline import Marks
+from fuzztui.tui.frame.marks import Marks
 from fuzztui.tui.labels.events import command_text
 from fuzztui.tui.labels.status import Status
 

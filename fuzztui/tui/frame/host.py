@@ -14,11 +14,13 @@ from textual.screen import Screen
 
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.state import Changes, State
+from fuzztui.kernel.model.story import Moment
 from fuzztui.kernel.wire.commands import Command
 from fuzztui.tui.base.canvas import Painter
 from fuzztui.tui.base.user_state import ViewOptions
 from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.command_sender import Answered
+from fuzztui.tui.frame.ghost import Ghost
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.status import Status
 
@@ -51,6 +53,20 @@ class AppInterface(Painter, Protocol):
     @property
     def status(self) -> Status:
         """The totals as of the last tick."""
+
+    @property
+    def story(self) -> Sequence[Moment]:
+        """The moments of the campaign, in a replay of all of it. Call it while it is not folded."""
+
+    def seek(self, t: float) -> None:
+        """In a replay: show the campaign as it was at ``t`` seconds."""
+
+    @property
+    def ghost(self) -> Ghost | None:
+        """The run whose curves are drawn for comparison; None: there is none, or it is hidden."""
+
+    def compare_with(self, run: str | None) -> None:
+        """Draw the curves of the run with that path, too; None: keep those that are drawn."""
 
     def tracked(self, kind: Callable[[Callable[[], State]], T]) -> T:
         """Return the application's object of a class, which takes all changes from now on.

@@ -37,6 +37,7 @@ class CampaignScreen(Screen[None]):
     DEFAULT_CSS = """
     CampaignScreen { overflow: hidden; }
     CampaignScreen > #body { height: 1fr; overflow: hidden; }
+    CampaignScreen.-tiny Timeline { height: 1; }
     """
     TAB: ClassVar[str] = ""
     ABSENT: ClassVar[str] = ""

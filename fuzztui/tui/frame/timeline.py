@@ -1,134 +1,30 @@
-"""The line of a replay: position, speed, and marks, to whose kinds keys jump."""
+"""The two lines of a replay: position, speed, gains and marks, to which keys jump; their names."""
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from textual import events
 from textual.message import Message
 
+from fuzztui.kernel.base.text import listed, several
+from fuzztui.kernel.model.gains import Gain, Gains, levels, ranking
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.wire.finding_kinds import KINDS as FINDING_KINDS
 from fuzztui.tui.base import format
-from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, merged, painter, width_of
-from fuzztui.tui.labels.states import STEERED, finding_sign
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, merged, painter, spread, width_of
+from fuzztui.tui.base.text import fit, plain
+from fuzztui.tui.frame.heat import heat_cell
+from fuzztui.tui.frame.marks import ANY, KINDS, Marks, marks_of
 
-FINDING, STEERING, KILL, EDGE = "finding", "steering", "kill", "edge"
-
-KINDS = (FINDING, STEERING, KILL, EDGE)
-"""The kinds of marks; in a cell of the timeline with several the first one is shown."""
-
-ANY = "any mark"
-
-MAX_TIMES = 10_000
-"""Maximal marks of one kind: of more, the first one in each of as many equal periods."""
-
-Sign = tuple[str, str]
-"""A glyph and its style."""
-
-SIGNS: dict[str, Sign] = {
-    STEERING: (STEERED, "promoted"),
-    KILL: ("•", "killed"),
-    EDGE: ("╹", "edge"),
-}
-"""The signs of marks; that of a finding depends on its category."""
-
-
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """Campaign times in seconds by kind, in order of time; findings with their categories."""
-
-    findings: Sequence[tuple[float, str]] = ()
-    times: tuple[Sequence[float], ...] = ((), (), (), ())
-    """The times of each kind, in the order of :data:`KINDS`."""
-
-    def __bool__(self) -> bool:
-        return any(self.times)
-
-    def of(self, kind: str) -> Sequence[float]:
-        """Return the times of one kind."""
-        return self.times[KINDS.index(kind)]
-
-    def kinds(self) -> list[str]:
-        """Return the kinds to which one can jump: those with marks, after :data:`ANY`."""
-        return [ANY, *(kind for kind in KINDS if self.of(kind))]
-
-    def first_kind(self) -> str:
-        """Return the most interesting kind that the campaign has."""
-        return next((kind for kind in (FINDING, KILL, EDGE, STEERING) if self.of(kind)), ANY)
-
-    def after(self, kind: str, t: float) -> float | None:
-        """Return the time of the next mark after ``t``; None: there is none."""
-        later = (times[bisect_right(times, t) :][:1] for times in self._all(kind))
-        return min((t for times in later for t in times), default=None)
-
-    def before(self, kind: str, t: float) -> float | None:
-        """Return the time of the last mark before ``t``; None: there is none."""
-        earlier = (times[: bisect_left(times, t)][-1:] for times in self._all(kind))
-        return max((t for times in earlier for t in times), default=None)
-
-    def count(self, kind: str, t: float) -> tuple[int, int]:
-        """Return how many marks there are up to ``t``, and in all."""
-        every = self._all(kind)
-        return sum(bisect_right(times, t) for times in every), sum(map(len, every))
-
-    def sign(self, low: float, high: float) -> Sign | None:
-        """Return the sign of what happened from ``low`` to before ``high``; None: nothing."""
-        for kind, times in zip(KINDS, self.times, strict=True):
-            i = bisect_left(times, low)
-            if i < len(times) and times[i] < high:
-                if kind != FINDING:
-                    return SIGNS[kind]
-                category = self.findings[i][1]
-                return finding_sign(category), category
-        return None
-
-    def _all(self, kind: str) -> Sequence[Sequence[float]]:
-        return self.times if kind == ANY else (self.of(kind),)
-
-
-def marks_of(state: State) -> Marks:
-    """Return the marks of a whole campaign: groups of findings, new edges, kills and commands.
-
-    A group has its mark at its first finding. Of older commands, which the state does not keep,
-    there is one mark in each part of the campaign's time.
-    """
-    findings = sorted((f.t, f.category) for f in state.findings.values() if f.first)
-    kept = _thin(findings, state.t)
-    commands = {c.t for c in state.commands.values()}
-    if (older := state.series.get("commands")) is not None:
-        commands.update(older.times)
-    kills = (m.killed_t for m in state.mutants.values() if m.killed_t >= 0)
-    edges = (
-        e.t
-        for e in state.entries.values()
-        if e.cov or "edge" in e.reasons or "valid-edge" in e.reasons
-    )
-    rest = (_thin(sorted((t, "") for t in times), state.t) for times in (commands, kills, edges))
-    return Marks(kept, tuple([t for t, _ in each] for each in (kept, *rest)))
-
-
-def _thin(marks: Sequence[tuple[float, str]], end: float) -> list[tuple[float, str]]:
-    if len(marks) <= MAX_TIMES or end <= 0:
-        return list(marks[:MAX_TIMES])
-    firsts: dict[int, tuple[float, str]] = {}
-    for mark in marks:
-        firsts.setdefault(min(MAX_TIMES - 1, int(mark[0] / end * MAX_TIMES)), mark)
-    return list(firsts.values())
-
+_NAMED = 3
+"""Entries of a gain that are named in a terminal of :data:`_WIDE` cells; else it is one."""
+_WIDE = 100
 
 _KIND = "replay.kind"
 
-SEEN_UNDER = frozenset(kind.category for kind in FINDING_KINDS)
-"""Styles of marks that are shown also at the current moment: those of findings."""
-
-NARROW = {ANY: "*", FINDING: "✗", **{kind: sign for kind, (sign, _) in SIGNS.items()}}
-"""What stands for the kind to which keys jump in a narrow terminal."""
-
-LATER_EDGE = "╵"
-"""The sign of new edges after the current moment."""
+NEAR_S = 1e-3
+"""Seconds: a mark nearer than this is the current one, not the next or previous one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +39,26 @@ class Position:
     """The kind of marks to which keys jump."""
 
 
-class Timeline(Canvas):
-    """A bar over the whole campaign; a click seeks."""
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What a replay knows of the whole campaign."""
 
-    DEFAULT_CSS = "Timeline { height: 1; background: $surface; }"
+    marks: Marks = field(default_factory=Marks)
+    gains: Gains = field(default_factory=Gains)
+
+    @classmethod
+    def of(cls, state: State) -> Course:
+        """The course of a whole campaign."""
+        return cls(marks_of(state), Gains.of(state, named=True))
+
+
+class Timeline(Canvas):
+    """A bar over the whole campaign, with the gain of each cell as its height; a click seeks.
+
+    Below it: what the cell of the present moment, or the one under the pointer, brought.
+    """
+
+    DEFAULT_CSS = "Timeline { height: 2; background: $surface; }"
 
     class SeekRequested(Message):
         """The bar was clicked at campaign time ``t``."""
@@ -158,12 +70,20 @@ class Timeline(Canvas):
     def __init__(self) -> None:
         super().__init__()
         self._position = Position()
-        self._marks = Marks()
+        self._course = Course()
+        self._left = 0
+        """Cells before the bar."""
         self._bar = 1
+        self._gains: list[Gain] = []
+        """The gain of each cell of the bar."""
+        self._drawn: tuple[int, float, Gains] | None = None
+        """What :attr:`_gains` was made for: cells, end and gains."""
+        self._pointed = -1
+        """The cell under the pointer; -1: none."""
 
-    def show(self, position: Position, marks: Marks) -> None:
-        """Draw the clock's ``position`` and the marks of the whole campaign."""
-        self._position, self._marks = position, marks
+    def show(self, position: Position, course: Course) -> None:
+        """Draw the clock's ``position`` on the ``course`` of the whole campaign."""
+        self._position, self._course = position, course
         self.repaint()
 
     def clicked(self, click: str, at: int) -> None:
@@ -175,43 +95,91 @@ class Timeline(Canvas):
         cell = int(click) + at
         self.post_message(self.SeekRequested(p.end * cell / max(1, self._bar - 1)))
 
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Describe the cell under the pointer."""
+        cell = event.x - self._left if event.y == 0 else -1
+        self._point(cell if 0 <= cell < self._bar else -1)
+
+    def on_leave(self) -> None:
+        """Describe the present moment again."""
+        self._point(-1)
+
+    def _point(self, cell: int) -> None:
+        if cell != self._pointed:
+            self._pointed = cell
+            self.repaint()
+
+    def gain_by_rank(self, now: float, by: int) -> float | None:
+        """Return the time of the gain that is ``by`` ranks smaller than the one at time ``now``.
+
+        If there is none at ``now``, it is the largest gain. None: there is no such gain.
+        """
+        ranks = ranking(self._gains)
+        here = (r for r, n in enumerate(ranks) if abs(self._gains[n].t - now) < NEAR_S)
+        at = next(here, None)
+        wanted = 0 if at is None else at + by
+        return self._gains[ranks[wanted]].t if 0 <= wanted < len(ranks) else None
+
     def paint(self, width: int, height: int) -> list[Line]:
-        """Draw play sign, speed, time, bar, end, and the kind to which keys jump."""
+        """Draw play sign, speed, time, bar and end; below, the gain, and the marks to jump to."""
         p = self._position
         left = [
             TextSpan(" ▶ " if p.playing else " ‖ ", "bold running" if p.playing else "bold paused"),
             TextSpan(f"{p.speed:g}x ".rjust(6), "muted"),
             TextSpan(f"{format.clock(p.t)} ", "bold"),
         ]
-        right = [TextSpan(f" {format.clock(p.end)} ", "muted"), *self._jumps(width)]
-        self._bar = bar = max(1, width - width_of(left) - width_of(right))
+        right = [TextSpan(f" {format.clock(p.end)} ", "muted")]
+        self._left = width_of(left)
+        self._bar = bar = max(1, width - self._left - width_of(right))
+        self._measure()
         at = self._cell(p.t)
         cells = [("━", "primary") if i < at else ("─", "gauge") for i in range(bar)]
-        if bar > 1:
-            for i in range(bar if p.end > 0 else 0):
-                cells[i] = self._marks.sign(*self._times(i)) or cells[i]
-                if i >= at and cells[i] == SIGNS[EDGE]:
-                    cells[i] = (LATER_EDGE, "edge")  # many edges: what was played stays visible
+        if bar > 1 and p.end > 0:
+            for i, (gain, level) in enumerate(zip(self._gains, levels(self._gains), strict=True)):
+                sign = self._course.marks.sign(*self._times(i))
+                cells[i] = sign or heat_cell(gain, level, later=i > at) or cells[i]
             glyph, style = cells[at]
-            cells[at] = (glyph if style in SEEN_UNDER else "●", "bold primary reverse")
-        return [[*left, *merged(cells, clicks=True), *right]]
+            cells[at] = (glyph if glyph not in "━─" else "●", f"bold {style} reverse")
+        return [[*left, *merged(cells, clicks=True), *right], self._names(width, at)]
+
+    def _measure(self) -> None:
+        gains, end = self._course.gains, self._position.end
+        if self._drawn != (now := (self._bar, end, gains)):
+            self._drawn = now
+            self._gains = [gains.between(*self._times(i)) for i in range(self._bar)]
+
+    def _names(self, width: int, at: int) -> Line:
+        """The gain of the pointed cell, or of the present one; the marks to which keys jump."""
+        jumps = self._jumps(width)
+        cell = min(self._pointed, self._bar - 1) if self._pointed >= 0 else at
+        text = self._gain_text(cell, _NAMED if width >= _WIDE else 1)
+        room = width - width_of(jumps) - 2
+        return spread([TextSpan(" "), TextSpan(fit(text, room), "muted")], jumps, width)
+
+    def _gain_text(self, cell: int, named: int) -> str:
+        gain = self._gains[cell] if self._position.end > 0 else None
+        if gain is None or not gain.size:
+            at = format.clock(self._position.end * cell / max(1, self._bar - 1))
+            return f"{at}: no gain" if self._pointed >= 0 else ""
+        ranks = ranking(self._gains)
+        brought = [f"+{several(gain.edges, 'edge')}"] if gain.edges else []
+        brought += [f"+{several(gain.kills, 'kill')}"] if gain.kills else []
+        brought += [plain(listed(gain.entries, named))] if gain.entries else []
+        rank = f"gain {ranks.index(cell) + 1:,} of {len(ranks):,}"
+        return f"{format.clock(gain.t)}: {', '.join(brought)}; {rank}"
 
     def _jumps(self, width: int) -> list[TextSpan]:
         """The kind to which keys jump, and how many of its marks were passed, as room allows."""
         kind = self._position.kind
-        passed, every = self._marks.count(kind, self._position.t)
+        passed, every = self._course.marks.count(kind, self._position.t)
         if not every:
             return []
-        if width < 60:
-            return [TextSpan(f"{NARROW[kind]} ", "bold", _KIND)]
-        # Always as wide as the widest kind, so that the bar keeps its length.
+        # Always as wide as the widest kind, so that the text before it stays.
         wide = max(map(len, (ANY, *KINDS)))
-        number = f" {passed:,} of {every:,} passed" if width >= 90 else ""
-        room = 2 * len(f"{self._marks.count(ANY, 0)[1]:,}") + 12 if number else 0
+        room = 2 * len(f"{self._course.marks.count(ANY, 0)[1]:,}") + 4
         return [
-            TextSpan("next: ", "muted", _KIND),
-            TextSpan(kind, "bold", _KIND),
-            TextSpan(number.ljust(room + wide - len(kind)) + " ", "muted", _KIND),
+            TextSpan(kind.rjust(wide), "bold", _KIND),
+            TextSpan(f" {passed:,} of {every:,}".ljust(room + 1) + " ", "muted", _KIND),
         ]
 
     def _times(self, cell: int) -> tuple[float, float]:

@@ -8,13 +8,15 @@ from heapq import nlargest
 from itertools import islice
 
 from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.receipts import receipt_of
 from fuzztui.kernel.model.state import CommandStatus, Finding, State
+from fuzztui.kernel.model.story import Moment
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.events import Record
 from fuzztui.tui.labels.details import finding_text
 from fuzztui.tui.labels.events import SAVED, Described, at_host, command_text, describe
 from fuzztui.tui.labels.instances import TROUBLE
-from fuzztui.tui.labels.mutants import brief_change, place
+from fuzztui.tui.labels.mutants import brief_change, brief_place, place
 
 SHOWN_STAGES = ("fuzzing", "done", "refused", "failed", "dropped")
 """Progress of a mutant that is shown."""
@@ -50,6 +52,22 @@ class EventRow:
     pinned: bool = False
 
 
+_OF_MOMENTS = {
+    "start": "running", "finding": "crash", "burst": "edge", "plateau": "hang",
+    "command": "promoted", "target": "running", "failed": "failed", "exact": "killed",
+    "end": "finished",
+}  # fmt: skip
+"""The style of each kind of moment."""
+
+
+def moment_rows(moments: Sequence[Moment]) -> list[EventRow]:
+    """Return the moments of a story as rows."""
+    return [
+        EventRow(n, m.t, Described(m.kind, m.text, _OF_MOMENTS.get(m.kind, "")), m.screen, m.key)
+        for n, m in enumerate(moments)
+    ]
+
+
 def describe_known(record: Record, state: State) -> Described:
     """Return an event as text, with what the campaign's state knows of its mutant or command."""
     return at_host(_known(record.event, state), record)
@@ -80,7 +98,10 @@ def _known(event: ev.Event, state: State) -> Described:
             if command is None or not command.command:
                 return described
             rest = described.text.removeprefix(event.id).strip()
-            return replace(described, text=f"{given_text(command, state)}  {rest}".strip())
+            receipt = receipt_of(state, event.id) if command.state == "applied" else None
+            since = receipt.text if receipt is not None else ""
+            parts = (given_text(command, state), since, rest)
+            return replace(described, text="  ".join(filter(None, parts)))
         case ev.CommandIssued() if event.undoes and event.id in state.commands:
             text = given_text(state.commands[event.id], state)
             by = f"  by {event.by}" if event.by else ""
@@ -92,9 +113,11 @@ def _known(event: ev.Event, state: State) -> Described:
 def given_text(command: CommandStatus, state: State) -> str:
     """Return a command as text; of an undo: the command that it undoes."""
     undone = state.commands.get(command.undoes[0]) if command.undoes else None
-    if undone is None or not undone.command:
-        return command_text(command.command)
-    return f"undo of {command_text(undone.command)}"
+    done = command if undone is None or not undone.command else undone
+    text, mutant = command_text(done.command), state.mutants.get(str(done.command.get("select")))
+    if mutant is not None and mutant.file:
+        text = text.replace(mutant.id, brief_place(mutant))
+    return text if done is command else f"undo of {text}"
 
 
 def event_rows(state: State, most: int = MAX_ROWS) -> list[EventRow]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ from fuzztui.kernel.model.state import Instance, State
 from fuzztui.tui.base.canvas import TextSpan
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.labels.facts import Fact, fact
-from fuzztui.tui.labels.legend import LEGEND, Legend
+from fuzztui.tui.labels.legend import ABOVE, LEGEND, Legend
 
 T = TypeVar("T")
 
@@ -64,7 +64,7 @@ def whole_legend() -> Legend:
     """Return the meanings of all columns, with those of features."""
     added = {column.id: column.meaning for column in feature_columns(State)}
     columns = {**LEGEND, "overview": {**LEGEND["overview"], **added}}
-    above: dict[str, Mapping[str, str]] = {}
+    above = dict(ABOVE)
     for feature in own_features():
         if feature.legend:
             legend: Legend = feature.load(feature.legend)

@@ -83,3 +83,11 @@ LEGEND: Mapping[str, Mapping[str, str]] = {
     },
 }  # fmt: skip
 """The meaning of each column: by screen or table, then by id of the column."""
+
+ABOVE: Mapping[str, Mapping[str, str]] = {
+    "overview": {
+        "gains": "New edges and killed mutants by campaign time, from the start until now: the "
+        "higher a bar, the more came (by its logarithm); in a replay the timeline shows them",
+    },
+}
+"""The meaning of each word above or between a screen's tables: by screen, then by word."""

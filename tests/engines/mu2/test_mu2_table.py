@@ -154,6 +154,18 @@ def test_counts_are_told_when_they_have_doubled(lab: Lab) -> None:
     assert 8 <= len(lab.events("mutant_runs")) <= 14
 
 
+def test_what_a_command_is_about_is_told_exactly(lab: Lab) -> None:
+    for _ in range(1000):
+        lab.table.ran(0)
+        lab.table.report_runs()
+    told = len(lab.events("mutant_runs"))
+    lab.table.report_all_runs(lab.table.rows[:2])
+    lab.table.report_all_runs(lab.table.rows[:2])
+    events = lab.events("mutant_runs")
+    assert len(events) == told + 1, "only what was not told before"
+    assert events[-1]["runs"] == {lab.table.rows[0].id: [0, 0, 1000]}
+
+
 Action = Callable[[MutantTable, int], object]
 ACTIONS: dict[str, Action] = {
     "ran": lambda t, at: t.ran(at) if t.alive(at) else None,

@@ -1,6 +1,7 @@
 """The built-in edit rules: what each kind of hole matches, what each family makes of a program."""
 
 import re
+import signal
 import sys
 
 import pytest
@@ -31,7 +32,7 @@ LISP = b"(define (f x)\n  (if (null? x) '() (cons (car x) (f (cdr x)))))\n"
 
 def edits_of(language: str, data: bytes) -> list[tuple[int, int, bytes]]:
     """The edits of the built-in rules."""
-    found = rule_edits(rules_of(language), data, MAX_EDITS)
+    found = rule_edits(rules_of(language), data, MAX_EDITS, {})
     return sorted({edit for edits in found.values() for edit in edits})
 
 
@@ -207,6 +208,8 @@ WHILE = "(if :[test] :[rest]) ==> (while :[test] :[rest])"
         ("f(:[a]) ==> :[b]", "the rewrite uses the hole :[b], which the pattern lacks"),
         ("f(:[a]) ==> :[id()]", ":[id()] is no hole"),
         ("f(:[a]) ==> :[a].UPPERCASE", "write :[a] without .UPPERCASE"),
+        (":[[a]]px ==> x", ":[[a]]px never matches: :[[a]] takes the rest of a word"),
+        ("f(:[[a]]:[[b]]) ==> x", r"write :[a~\w+?]:[[b]]"),
         ("f(:[a]:[b]) ==> x", "put text or a blank after :[a]"),
         ("f(:[a~(]) ==> x", "the regular expression of a hole is wrong: missing )"),
         ("f(:[a~x{9999999999}]) ==> x", "the regular expression of a hole is wrong: "),
@@ -279,3 +282,33 @@ def test_edits_lie_in_the_input(data, template):
     for begin, end, text in Syntax("", [template]).spans(data).edits:
         assert 0 <= begin <= end <= len(data)
         assert len(text) <= MAX_SPAN
+
+
+# ------------------------------------------------------------------------------------- limits
+
+CATASTROPHE = r"f(:[a~(\w+\s?)+]) ==> g(:[a])"
+
+
+def test_a_template_that_backtracks_without_end_is_left_out_and_not_the_entry(monkeypatch):
+    monkeypatch.setattr("fuzztui.engines.text.rules.RULE_SECONDS", 0.2)
+    before = signal.getsignal(signal.SIGVTALRM), signal.getitimer(signal.ITIMER_VIRTUAL)
+    parser = Syntax("", [CATASTROPHE, SWAP])
+    assert [*parser.news()] == []
+    assert parser.spans(b"f(" + b"a" * 45 + b"!") == Spans()
+    (news,) = parser.news()
+    assert repr(CATASTROPHE) in news
+    assert "is left out: 0.2 s of CPU time were too few" in news
+    assert (signal.getsignal(signal.SIGVTALRM), signal.getitimer(signal.ITIMER_VIRTUAL)) == before
+    edits = parser.spans(b"f(" + b"a" * 45 + b"! f(1, 2)").edits
+    assert [text for _, _, text in edits] == [b"2, 1"], "the others go on"
+    assert [*parser.news()] == []
+    assert parser.matches == {SWAP: 1}
+
+
+def test_many_templates_share_the_time_and_none_is_blamed(monkeypatch):
+    seconds = iter(range(100))
+    monkeypatch.setattr("time.thread_time", lambda: next(seconds))
+    parser = Syntax("", [f"f{n}(:[a]) ==> :[a]" for n in range(9)])
+    parser.spans(b" ".join(b"f%d(x)" % n for n in range(9)))
+    assert [*parser.matches.values()] == [1, 1, 0, 0, 0, 0, 0, 0, 0]
+    assert not parser.problems

@@ -1,14 +1,17 @@
 """Steering the worklist: whatever is done to it, it is the list that a user means."""
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzztui.features.fuzzfirst.budget import is_parallel
 from fuzztui.features.fuzzfirst.fold import queue
 from fuzztui.features.fuzzfirst.handlers import WorklistKeeper
 from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.inverses import UndoError
 from fuzztui.kernel.model.state import CommandStatus, State
 from fuzztui.kernel.model.undo import fold_before, undo
 from fuzztui.kernel.wire.codec import encode_command
@@ -18,6 +21,7 @@ from fuzztui.kernel.wire.commands import (
     PromoteMutants,
     RequeueMutants,
     SkipMutants,
+    UseMutants,
 )
 from fuzztui.kernel.wire.events import (
     CommandApplied,
@@ -35,14 +39,16 @@ from fuzztui.run.campaign.rundir import SupervisorError
 class Desk:
     """A log of events and the state that is folded from it."""
 
-    def __init__(self, mutants=8):
+    def __init__(self, mutants=8, instances=4, **keys):
+        keys = {"use": "sequential", "cluster": False, **keys}
+        self.campaign = SimpleNamespace(instances=instances, table=lambda name: keys)
         self.state, self.records = State(), []
         self.plan = {"mutants_s": 100.0, "each_s": 10.0, "listed": float(mutants)}
         self.record(PhaseStarted("mutants", self.plan))
         row = {"before": "x", "after": "y"}
         rows = [{"id": f"a.c#{n}", "line": n, "place": float(n), **row} for n in range(mutants)]
         self.record(MutantsFound("", file="a.c", mutants=rows))
-        self.handlers = WorklistKeeper(self.state, self.record).handlers()
+        self.handlers = WorklistKeeper(self.campaign, self.state, self.record).handlers()
 
     def record(self, *events):
         new = [Record(self.state.seq + 1 + n, 0.0, e) for n, e in enumerate(events)]
@@ -167,6 +173,35 @@ def test_requeued_after_its_turn_it_has_a_whole_budget_again(desk):
     assert desk.order[0] == 0
 
 
+def test_the_use_of_mutants_is_in_the_plan(desk):
+    desk.record(PhaseStarted("mutants", {**desk.plan, "mutants_trials": 0, "each_trials": 0,
+                                         "abreast": 1, "count": 10}))  # fmt: skip
+    assert "each of 4 instances" in desk.do(UseMutants("parallel"))
+    plan = desk.state.plan
+    assert (plan["parallel"], plan["abreast"], plan["count"]) == (1, 4, 40)
+    assert is_parallel(desk.campaign, plan)
+    assert "all 4 instances" in desk.do(UseMutants("sequential"))
+    plan = desk.state.plan
+    assert (plan["parallel"], plan["abreast"], plan["count"]) == (0, 1, 10)
+    assert not is_parallel(Desk(use="parallel").campaign, plan)  # as the command says
+
+
+@pytest.mark.parametrize(
+    ("desk", "use", "words"),
+    [
+        (Desk(instances=1), "parallel", "engine.instances is 1"),
+        (Desk(cluster=True), "sequential", "parallel only"),
+        (Desk(), "both", "'both' is unknown; choose sequential or parallel"),
+    ],
+)
+def test_where_the_use_of_mutants_cannot_be_switched(desk, use, words):
+    with pytest.raises(SupervisorError, match=words):
+        desk.do(UseMutants(use))
+    desk.record(PhaseStarted("target", {"mutants_s": 100.0, "before_s": 100.0}))
+    with pytest.raises(SupervisorError, match="phase is over"):
+        desk.do(UseMutants("parallel"))
+
+
 # ------------------------------------------------------------------------------- undo
 
 
@@ -224,6 +259,19 @@ def test_undoing_all_steps_restores_the_worklist(steps):
         seen.pop()
         desk.undo()
         assert desk.steering == seen[-1]
+
+
+def test_undoing_a_switch_of_use_brings_the_campaigns_own_back():
+    desk = Noted(use="parallel")
+    desk.record(PhaseStarted("target", {"stuck_s": 9.0, "parallel": 1}))
+    desk.give(UseMutants("parallel"))  # as it was: an undo passes over this command
+    desk.give(UseMutants("sequential"))
+    desk.give(UseMutants("parallel"))
+    for parallel in (0, 1):
+        desk.undo()
+        assert desk.state.plan["parallel"] == parallel
+    with pytest.raises(UndoError, match="not steered"):
+        desk.undo()
 
 
 def test_a_turn_that_a_skip_has_ended_is_not_brought_back():

@@ -10,13 +10,14 @@ import pytest
 from fuzztui.features.fuzzfirst.corpora import Corpora
 from fuzztui.features.fuzzfirst.fold import mutant_behind
 from fuzztui.features.fuzzfirst.kill_matrix import KillMatrix
+from fuzztui.features.fuzzfirst.prune import Input
 from fuzztui.features.fuzzfirst.showmap import InputResult
 from fuzztui.features.fuzzfirst.transfer import transferred_by_turn
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import EntriesSeeded, EntrySaved, InstanceHello, Record
 from fuzztui.run.campaign import load
-from fuzztui.run.campaign.rundir import RunDir, prepare_run
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError, prepare_run
 
 FOUND = "id:000003,src:000000,time:5,execs:9,op:havoc,rep:2"
 
@@ -90,16 +91,18 @@ sources = ["a.c"]
             asyncio.run(corpora.start(State()))
             return corpora
 
-        def begin(self, corpora, slot, program):
-            return asyncio.run(corpora.prepare_turn(f"mutant of {slot}", slot, program))
+        def begin(self, corpora, slot, program, *, parallel=False):
+            turn = corpora.prepare_turn(f"mutant of {slot}", slot, program, parallel=parallel)
+            return asyncio.run(turn)
 
         def find(self, slot, name, text):
             queue = home.in_slot(slot).out / slot / "queue"
             queue.mkdir(parents=True, exist_ok=True)
             (queue / name).write_text(text)
 
-        def end(self, corpora, slot, program):
-            return asyncio.run(corpora.transfer_turn(f"mutant of {slot}", slot, program, ("x",)))
+        def end(self, corpora, slot, program, *, parallel=False):
+            turn = f"mutant of {slot}", slot, program, ("x",)
+            return asyncio.run(corpora.transfer_turn(*turn, parallel=parallel))
 
     return Lab()
 
@@ -122,6 +125,53 @@ def test_a_turn_that_never_began_leaves_the_corpus_as_it_was(lab, corpora):
     lab.end(corpora, "m2", Program())  # skipped before it had a queue
     assert texts(lab.begin(corpora, "m3", Program())) == ["found", "one", "three", "two"]
     assert texts(lab.begin(lab.corpora(), "m4", Program())) == ["found", "one", "three", "two"]
+
+
+def test_parallel_turns_start_from_the_seeds_and_the_last_corpus_waits(lab, corpora):
+    lab.begin(corpora, "m1", Program())
+    lab.find("m1", FOUND, "found")
+    lab.end(corpora, "m1", Program())
+    for slot in ("m2", "m3"):  # the campaign was switched to parallel use
+        assert texts(lab.begin(corpora, slot, Program(), parallel=True)) == ["one", "three", "two"]
+        lab.find(slot, FOUND, f"of {slot}")
+        lab.end(corpora, slot, Program(), parallel=True)
+    assert texts(lab.begin(corpora, "m4", Program())) == ["found", "one", "three", "two"]
+    lab.end(corpora, "m4", Program())
+    assert texts(lab.begin(corpora, "m5", Program())) == ["found", "one", "three", "two"]
+
+
+def test_seeds_of_which_the_next_turn_has_no_copy_are_kept(lab, corpora):
+    lab.begin(corpora, "m1", Program())
+    lab.find("m1", FOUND, "found")
+    lab.end(corpora, "m1", Program())
+    lab.begin(corpora, "m2", Program())
+    lab.end(corpora, "m2", Program())
+    lab.begin(corpora, "m3", Program(), parallel=True)
+    corpora = lab.corpora()  # m3 is continued by a supervisor with sequential use
+    lab.end(corpora, "m3", Program())
+    kept = {path.read_text() for path in lab.home.in_slot("m2").seeds.iterdir()}
+    assert "found" in kept
+
+
+def test_a_turn_is_credited_with_the_repairs_of_its_own_near_misses(lab, tmp_path, monkeypatch):
+    fails = [True, False, False]
+
+    async def repair(near, take):
+        if fails.pop(0):
+            raise SupervisorError("no memory")
+        for one in near:
+            file = tmp_path / one.digest
+            file.write_text(one.path.read_text() + {"eno": "~A", "owt": "0"}[one.path.read_text()])
+            digest = hashlib.sha256(file.read_bytes()).hexdigest()
+            await take(one, [Input(file, one.origin, digest)])
+
+    monkeypatch.setattr(Ground, "repair", staticmethod(repair))
+    corpora, edges = lab.corpora(), {}
+    for slot, text in (("m1", "eno"), ("m2", "owt"), ("m3", "owt")):
+        lab.begin(corpora, slot, Program())
+        lab.find(slot, f"{FOUND},+cov", text)
+        edges[slot] = lab.end(corpora, slot, Program()).edges
+    assert edges == {"m1": 0, "m2": 1, "m3": 0}  # not the two by which m2 was too late for m1
 
 
 def test_a_mutant_on_which_the_seeds_reach_less(lab, monkeypatch):

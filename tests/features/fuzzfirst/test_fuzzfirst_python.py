@@ -541,15 +541,15 @@ async def test_what_a_mutant_makes_nothing_of_is_there_for_the_next(lab, ground)
         (lab.home.seeds / name).write_text(name)
     corpora = await started(lab, ground)
     batch = ground.batch((), "m1")
-    pruned = await corpora.prepare_turn("mutant", "m1", batch)
+    pruned = await corpora.prepare_turn("mutant", "m1", batch, parallel=False)
     assert [one.origin for one in pruned.kept] == ["seed:long", "seed:short"]
     # zest has made one of the two smaller, and found that the other one covers nothing more.
     queue = lab.home.in_slot("m1").out / "m1" / "queue"
     queue.mkdir(parents=True)
     (queue / "id:000000,time:0,execs:1,orig:long").write_text("l")
     (queue / "id:000001,src:000000,time:0,execs:9,op:havoc,rep:2").write_text("found")
-    await corpora.transfer_turn("mutant", "m1", batch, ())
-    pruned = await corpora.prepare_turn("other", "m2", batch)
+    await corpora.transfer_turn("mutant", "m1", batch, (), parallel=False)
+    pruned = await corpora.prepare_turn("other", "m2", batch, parallel=False)
     assert [one.path.read_text() for one in pruned.kept] == ["long", "short", "found"]
     names = sorted(file.name for file in lab.home.in_slot("m2").seeds.iterdir())
     assert "m1+000001" in names and "short" in names and len(names) == 3
@@ -558,6 +558,6 @@ async def test_what_a_mutant_makes_nothing_of_is_there_for_the_next(lab, ground)
 @pytest.mark.slow
 async def test_nothing_to_start_from_is_no_refusal(lab, ground):
     corpora = await started(lab, ground)
-    pruned = await corpora.prepare_turn("mutant", "m1", ground.batch((), "m1"))
+    pruned = await corpora.prepare_turn("mutant", "m1", ground.batch((), "m1"), parallel=False)
     assert (pruned.kept, pruned.aside, corpora.matrix.mutants()) == ([], [], ())
     assert [*lab.home.in_slot("m1").seeds.iterdir()] == []

@@ -88,8 +88,9 @@ async def test_a_build_that_fails_is_reported_once_and_never_taken_as_good(repai
         took.append((one, made))
 
     for _ in range(2):  # also by the next start
-        broken = repairing("touch prog; exit 7")
-        with pytest.raises(SupervisorError, match="AFL_LLVM_CMPLOG=1: status 7"):
+        broken = repairing("touch prog; echo 'prog.c:3: error: no such thing' >&2; exit 7")
+        said = "(?s)AFL_LLVM_CMPLOG=1 failed with exit status 7:.*prog.c:3: error: no such thing"
+        with pytest.raises(SupervisorError, match=said):
             await broken([Input(near, "m1/0", "d")], take)
         await broken([Input(near, "m1/0", "d")], take)
     assert took == []

@@ -254,6 +254,16 @@ def test_templates_are_told_of_that_are_none_or_never_match(home, monkeypatch):
     assert "'goto $A; ==> ;' matches nothing in 2 entries" in str(words.problems[1])
 
 
+def test_a_slow_template_is_told_of_and_its_entry_is_in_the_pool(home, monkeypatch):
+    monkeypatch.setattr("fuzztui.engines.text.rules.RULE_SECONDS", 0.2)
+    entry(home, "id:000000", slow := ONE + b"f(" + b"a" * 45 + b"!")
+    words = Words()
+    FragmentCollector(home, Syntax("c", [r"f(:[a~(\w+\s?)+]) ==> :[a]"]), words).look()
+    assert set(known(home).entries) == keys(slow)
+    (problem,) = words.problems
+    assert "'f(:[a~(\\\\w+\\\\s?)+]) ==> :[a]' is left out: 0.2 s of CPU" in str(problem)
+
+
 @pytest.mark.slow
 def test_an_entry_that_kills_the_parser_twice_is_left_out(home):
     code = (

@@ -74,8 +74,8 @@ def report_of(state, **more):
 def test_the_page_has_all_that_the_run_has(state):
     page = run_page(report_of(state, keys=[("engine.kind", '"mu2"')]))
     titles = [section.title for section in page.sections]
-    assert titles == ["Result", "Over time", "Findings: 2 groups", "Mutants", "Corpus", "Steering",
-                      "How it was run"]  # fmt: skip
+    assert titles == ["Story", "Result", "Over time", "Findings: 2 groups", "Mutants", "Corpus",
+                      "Steering", "How it was run"]  # fmt: skip
     parsed = StrictPage(html_page(page))
     parsed.check_harmless()
     for text in (
@@ -133,6 +133,8 @@ def test_the_data_has_what_the_page_has(state):
     }  # fmt: skip
     assert data["series"]["execs"]["value"][-1] == 5000
     assert data["commands"][0]["by"] == "bob"
+    assert [row["id"] for row in data["receipts"]] == ["c1"]
+    assert data["receipts"][0]["text"] in markdown_page(run_page(report_of(state)))
     assert data["setup"]["versions"] == {"fuzztui": "9", "main": "9"}
 
 

@@ -7,10 +7,12 @@ from pathlib import Path
 
 from fuzztui.features.inputs.screen.lineage import credit_lines, lineage_lines, origin_text
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.model.state import Entry, Mutant, State
+from fuzztui.kernel.model.saved import identity
+from fuzztui.kernel.model.state import CommandStatus, Entry, Mutant, State
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
+from fuzztui.tui.labels.commands import command_lines, since_lines
 from fuzztui.tui.labels.details import MEMBERS, listed, pair
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.mutants import brief_change, place
@@ -28,6 +30,7 @@ def entry_lines(
 ) -> list[Line]:
     """Return the details of an entry: its name, ``content`` (the input), properties, relatives."""
     lines: list[Line] = [[TextSpan(plain(entry.key), "bold corpus"), *_marks(entry, pending)]]
+    lines += since_lines(state, identity(entry))
     lines += [*content, []] if content else []
     at = f", at {entry.execs:,} execs" if entry.execs else ""  # imports have none
     lines.append(pair("found", format.clock(entry.t) + at))
@@ -48,7 +51,13 @@ def entry_lines(
         lines.append(pair("file", file, "muted"))
     if there := on_host(entry, state):
         lines.append(pair("on host", there, "muted"))
+    lines += command_lines(state, lambda status: _concerns(status, entry, state), identity(entry))
     return lines + _killed(entry, state) + lineage_lines(entry, lineage, state)
+
+
+def _concerns(status: CommandStatus, entry: Entry, state: State) -> bool:
+    name = status.command.get("instance") or next(iter(state.instances), "")
+    return status.command.get("entry") == entry.id and name == entry.instance
 
 
 def _killed(entry: Entry, state: State) -> list[Line]:

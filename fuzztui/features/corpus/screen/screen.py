@@ -141,7 +141,9 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
             self.table.touch(changed)
             if any(state.entries[key].first >= 0 for key in changes.entries):
                 self.table.invalidate()  # rows of children name their renumbered parents
-            if self.table.cursor not in changed and not changes.commands:
+            entry = self.table.current  # what came since it was steered grows with other entries
+            grows = bool(changes.entries) and entry is not None and bool(entry.steer)
+            if self.table.cursor not in changed and not changes.commands and not grows:
                 return
         self.show_detail()
         self.host.refresh_footer()

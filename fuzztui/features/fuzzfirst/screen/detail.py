@@ -22,6 +22,7 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.source_excerpt import AROUND, SourceExcerpt
 from fuzztui.tui.base.text import plain, plain_lines
+from fuzztui.tui.labels.commands import since_lines
 from fuzztui.tui.labels.details import (
     MEMBERS,
     NUMBER,
@@ -78,7 +79,8 @@ def worklist_mutant_lines(
     sign = progress_glyph(mutant, mutants_phase=turn.can_run)
     head = head_line(mutant, sign, sign.state, turn.pending)
     gap: list[Line] = [] if tight else [[]]
-    lines = [head, *gap, *change_of_line(mutant, source, 1 if tight else AROUND), *gap]
+    lines = [head, *since_lines(state, mutant.id), *gap]
+    lines += [*change_of_line(mutant, source, 1 if tight else AROUND), *gap]
     lines += [pair("hides", text) for text in [roadblock_text(mutant)] if text]
     lines += _turn(mutant, turn, state)
     lines += _why(mutant, state)

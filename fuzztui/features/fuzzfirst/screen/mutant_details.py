@@ -11,8 +11,7 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.columns import Cell
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.labels.details import title
-from fuzztui.tui.labels.events import command_text
+from fuzztui.tui.labels.commands import command_lines
 from fuzztui.tui.labels.mutants import MutantGlyph, brief_change, place, steer_text
 
 PLACE = 24
@@ -28,9 +27,6 @@ def change_cell(mutant: Mutant) -> Cell:
     """Return the cell of the mutant's change."""
     return brief_change(mutant.before, mutant.after), ""
 
-
-COMMANDS = 8
-"""Maximal number of listed commands about the mutant, the latest ones."""
 
 ORACLES = {
     "value": "the mutant returns another value",
@@ -67,23 +63,8 @@ def killed_text(mutant: Mutant) -> str:
 
 
 def commands_about(mutant: Mutant, state: State) -> list[Line]:
-    """Return the commands about the mutant, the latest first."""
-    about = [c for c in list(state.commands.values()) if _concerns(c, mutant)]
-    if not about:
-        return []
-    lines: list[Line] = [[], title("commands")]
-    for command in reversed(about[-COMMANDS:]):
-        answer = f"{command.state} {command.text}".strip()
-        style = {"applied": "running", "rejected": "failed"}.get(command.state, "pending")
-        lines.append(
-            [
-                TextSpan(f"{format.clock(command.t):>8}  ", "muted"),
-                TextSpan(plain(command_text(command.command))),
-                TextSpan(f"  by {plain(command.by)}" if command.by else "", "muted"),
-                TextSpan(f"  {plain(answer)}", style),
-            ]
-        )
-    return lines
+    """Return the commands about the mutant, with what came since."""
+    return command_lines(state, lambda status: _concerns(status, mutant), mutant.id)
 
 
 def _concerns(command: CommandStatus, mutant: Mutant) -> bool:

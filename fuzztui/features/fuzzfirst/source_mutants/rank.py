@@ -90,6 +90,24 @@ def shuffled(n: int, seed: int) -> list[int]:
     return order
 
 
+def rank_in_order(
+    mutants: Sequence[SourceMutant],
+    order: str,
+    seed: int,
+    *,
+    metric: Metric | None = None,
+    accept: Accept,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> Iterator[Pick]:
+    """Rank like :func:`rank`, in one of the orders of ``mutants.order`` that need no corpus."""
+    by_chance = shuffled(len(mutants), seed)
+    if order == "random":
+        return (Pick(index, -1.0) for index in by_chance if accept(index))
+    if order == "universalmutator":
+        return rank_as_universalmutator(mutants, accept=accept)
+    return rank(mutants, metric=metric, first=by_chance, accept=accept, progress=progress)
+
+
 def rank(
     mutants: Sequence[SourceMutant],
     *,
@@ -97,11 +115,10 @@ def rank(
     first: Sequence[int] = (),
     avoid: Iterable[int] = (),
     among: Iterable[int] | None = None,
-    limit: int | None = None,
     accept: Accept = lambda index: True,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Iterator[Pick]:
-    """Yield the best ``limit`` mutants (None: all) as they are found.
+    """Yield mutants as they are found, the best first.
 
     ``first``: the first pick is the first of these indexes that is accepted; without any, the first
     of all. ``avoid``: indexes of mutants that count as picked before. ``among``: the indexes to
@@ -111,7 +128,7 @@ def rank(
     the number of edits computed and the total, before the first pick.
     """
     chosen = list(range(len(mutants)) if among is None else among)
-    if not chosen or (limit is not None and limit <= 0):
+    if not chosen:
         return
     distances = _Distances(mutants, metric or Metric(), progress)
     nearest = np.full(len(mutants), -1.0)
@@ -119,14 +136,12 @@ def rank(
     for index in avoid:
         distances.lower(nearest, index)
     beginning = [index for index in dict.fromkeys([*first, *chosen]) if nearest[index] >= 0]
-    at, distance, picked = beginning[0], -1.0, 0
+    at, distance, picked = beginning[0], -1.0, False
     for number in range(len(chosen)):
-        if picked == limit:
-            return
         wanted = accept(at)
         nearest[at] = -1.0
         if wanted:
-            picked += 1
+            picked = True
             yield Pick(at, distance)
             distances.lower(nearest, at)
         if picked:
@@ -172,10 +187,7 @@ def rank_by_group(
 
 
 def rank_as_universalmutator(
-    mutants: Sequence[SourceMutant],
-    *,
-    limit: int | None = None,
-    accept: Accept = lambda index: True,
+    mutants: Sequence[SourceMutant], *, accept: Accept = lambda index: True
 ) -> Iterator[Pick]:
     """Rank like universalmutator's ``prioritize_mutants``: statement deletions first."""
     whole = range(len(mutants))
@@ -185,14 +197,7 @@ def rank_as_universalmutator(
     done: list[int] = []
     for group in (deleted, rest):
         if group:
-            for pick in rank(
-                mutants,
-                metric=COMPATIBLE,
-                among=group,
-                avoid=done,
-                limit=None if limit is None else limit - len(done),
-                accept=accept,
-            ):
+            for pick in rank(mutants, metric=COMPATIBLE, among=group, avoid=done, accept=accept):
                 yield pick
                 done.append(pick.index)
 

@@ -14,6 +14,7 @@ from fuzztui.features.mutants.screen.checks import (
     why_not_requeue,
     why_not_select_mutants,
     why_not_skip,
+    why_not_use,
 )
 from fuzztui.kernel.wire.commands import (
     AcceptMutants,
@@ -94,6 +95,11 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "mutant.many", ("m",), "Many",
         "Do this for all of a function, file, operator, or the filter", "Mutants",
         scope="mutants", check=why_not_select_mutants, footer=12, mode="live",
+    ),
+    Action(
+        "mutants.use", ("U",), "Use",
+        "Fuzz the next mutants one at a time, or one for each instance", "Mutants",
+        scope="mutants", check=why_not_use, mode="live", queue=True,
     ),
     Action(
         "mutants.exact", ("E",), "Exact pass",

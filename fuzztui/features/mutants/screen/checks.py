@@ -61,7 +61,13 @@ def why_not_move(now: ActionContext) -> str:
 
 def why_not_move_step(now: ActionContext) -> str:
     """Why the mutant cannot move up or down in the worklist."""
-    return why_not_move(now) or ("" if now.stage else "this campaign has no worklist of mutants")
+    return why_not_move(now) or why_not_use(now)
+
+
+def why_not_use(now: ActionContext) -> str:
+    """Why the use of mutants cannot be changed."""
+    none = "" if now.stage else "this campaign has no worklist of mutants"
+    return why_not_steer_mutants(now) or none
 
 
 def why_not_skip(now: ActionContext) -> str:

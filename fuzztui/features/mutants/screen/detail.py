@@ -22,6 +22,7 @@ from fuzztui.kernel.model.state import Mutant, State
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.source_excerpt import AROUND, SourceExcerpt, substitute
 from fuzztui.tui.base.text import plain
+from fuzztui.tui.labels.commands import since_lines
 from fuzztui.tui.labels.details import NUMBER, number_span, pair, side_style
 from fuzztui.tui.labels.mutants import sign, state_sign
 
@@ -41,7 +42,8 @@ def mutant_lines(
     known = knowledge(state)
     head = head_line(mutant, *state_sign(mutant, known), pending)
     gap: list[Line] = [] if tight else [[]]
-    lines = [head, *gap, *change_lines(mutant, source, 1 if tight else AROUND), *gap]
+    lines = [head, *since_lines(state, mutant.id), *gap]
+    lines += [*change_lines(mutant, source, 1 if tight else AROUND), *gap]
     lines += _accepted(mutant, state)
     lines += _story(mutant, known)
     lines += _figures(mutant)

@@ -30,6 +30,7 @@ from fuzztui.features.mutants.screen.steering import MutantControls
 from fuzztui.features.mutants.screen.strip import MutantStrip
 from fuzztui.kernel.model.mutants import LIKELY, SURVIVORS, knowledge, nearest, outcome
 from fuzztui.kernel.model.progress import AT_WORK, PHASES, phase
+from fuzztui.kernel.model.receipts import in_force
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Changes, Finding, Mutant, State
 from fuzztui.kernel.wire.commands import MutantCommand, names_of
@@ -171,7 +172,9 @@ class MutantsScreen(MutantControls):
             changed = changes.mutants | (steered & state.mutants.keys())
             self._touch(changed)
             self._look()
-            if self.table.cursor not in changed and not changes.commands and state.mutants:
+            cursor = self.table.cursor or ""
+            still = in_force(state, cursor) is None  # else what came since grows
+            if still and cursor not in changed and not changes.commands and state.mutants:
                 self._count()
                 return
         self._count()

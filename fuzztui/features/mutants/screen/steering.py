@@ -18,6 +18,7 @@ from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.mutants import NOT_RUN, UNREACHED, knowledge
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.kernel.wire.commands import (
+    USES,
     AcceptMutants,
     Command,
     ExactPass,
@@ -25,6 +26,7 @@ from fuzztui.kernel.wire.commands import (
     OfVerdictsFile,
     SkipMutants,
     UnacceptMutants,
+    UseMutants,
     Verdict,
 )
 from fuzztui.kernel.wire.selection import parse_selection
@@ -188,6 +190,11 @@ class MutantControls(ListingScreen[Mutant, SourceExcerpt]):
             done, text = await record_verdict(run, command)
             severity: SeverityLevel = "information" if done else "error"
             self.notify(plain(f"{label}: {text}"), severity=severity, markup=False)
+
+    def do_mutants_use(self) -> None:
+        """Switch between one mutant at a time and one for each instance."""
+        use = USES[not self.campaign.plan.get("parallel")]
+        self.host.steer(UseMutants(use), f"{use} use of mutants")
 
     def do_mutants_exact(self) -> None:
         """Ask for confirmation, because the pass may take long."""

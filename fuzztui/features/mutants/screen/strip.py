@@ -27,10 +27,10 @@ from fuzztui.tui.labels.mutants import GROUP_LABELS, SIGNS
 from fuzztui.tui.labels.status import Status
 
 TIMES = (
-    ("original_s", "original", "█", "primary"),
+    ("original_s", "target", "█", "primary"),
     ("mutants_s", "mutants", "▓", "killed"),
-    ("compile_s", "compile", "▒", "rate"),
-    ("rest_s", "rest", "░", "muted"),
+    ("compile_s", "compiling", "▒", "rate"),
+    ("rest_s", "other", "░", "muted"),
 )
 """Uses of time: field, label, fill and style."""
 
@@ -113,7 +113,7 @@ class MutantStrip(ChoiceStrip):
                 width,
                 "a pair is one mutant on one input",
                 "pruned: not run, because it cannot kill",
-                "audits run some of these all the same",
+                "some of these are run all the same, as a check",
             ),
         ]
 
@@ -322,7 +322,8 @@ def _audits(a: MutationStats) -> list[TextSpan]:
         return [TextSpan(f" ✗ PRUNING IS NOT SOUND: {audits} killed ", "bold failed")]
     if not a.audits:
         return []
-    return [TextSpan("✓ ", "valid"), TextSpan(f"{several(a.audits, 'audit')} ", "muted")]
+    checked = several(a.audits, "pruned pair")
+    return [TextSpan("✓ ", "valid"), TextSpan(f"{checked} checked ", "muted")]
 
 
 def with_audits(line: Line, a: MutationStats, width: int) -> Line:

@@ -44,7 +44,7 @@ def columns(
                descending=True, drop=True),
         count_column("found", "found", lambda a: a.found, "corpus", zero="0"),
         count_column("crashes", "crash", lambda a: a.crashes, "crash", spare=True, drop=True),
-        Column(PAYS, "found/M", rate_cell, lambda a: a.order, "right", min=7, descending=True),
+        Column(PAYS, "finds/M", rate_cell, lambda a: a.order, "right", min=7, descending=True),
         Column("weight", "weight", weight, lambda a: a.share, min=BAR, descending=True,
                spare=True, drop=True),
         Column("share", "share", _share, lambda a: a.share, "right", min=5, needs=96,

@@ -13,6 +13,7 @@ from fuzztui.kernel.model.yields import Yields, rate_words
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
+from fuzztui.tui.labels.commands import commands_naming
 from fuzztui.tui.labels.details import pair, side_style, title
 from fuzztui.tui.labels.latest_saved import latest_lines
 
@@ -42,7 +43,8 @@ def mutator_lines(
     if yields is not None and yields.whole.known:
         lines.append(pair("CPU hour", rate_words(yields.whole)))
         lines.append(pair("lately", rate_words(yields.late)))
-    return lines + _instances(arm, state) + latest_lines(finds)
+    lines += _instances(arm, state) + commands_naming(state, "mutator", arm.name)
+    return lines + latest_lines(finds)
 
 
 def _figures(arm: MutatorRow) -> list[Line]:

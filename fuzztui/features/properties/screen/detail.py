@@ -11,6 +11,7 @@ from fuzztui.kernel.model.state import Finding, State
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
+from fuzztui.tui.labels.commands import commands_naming
 from fuzztui.tui.labels.details import pair, title
 
 MAX_FINDINGS = 20
@@ -40,6 +41,7 @@ def property_lines(row: PropertyRow, state: State) -> list[Line]:
     if len(row.weights) > 1 and len(set(row.weights.values())) > 1:
         each = ", ".join(f"{plain(name)} {weight:g}" for name, weight in row.weights.items())
         lines.append(pair("weights", each))
+    lines += commands_naming(state, "property", row.name)
     found = findings_of(state, row.name)
     if found:
         lines += [[], title("findings")]

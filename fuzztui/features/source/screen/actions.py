@@ -45,6 +45,18 @@ _action = partial(Action, group="Source", scope="source")
 
 ACTIONS: Final[tuple[Action, ...]] = (
     _action("source.other", ("t",), "Files", "Switch between the files and the lines", footer=1),
+    _action("source.map", ("v",), "Map",
+        "Show the map: files and functions by size, filled by what is covered; again: the table",
+        footer=2),
+    *(
+        Action(
+            f"map.{name}", (name,), label, text, "Source", scope="map", run="map.move", args=(by,)
+        )
+        for name, label, text, by in (
+            ("left", "Left", "On the map: go to the box on the left", -1),
+            ("right", "Right", "On the map: go to the box on the right", 1),
+        )
+    ),
     *(
         Action(
             f"source.{name}", (key,), label, text, "Source", scope="source", footer=footer,

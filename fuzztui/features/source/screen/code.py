@@ -239,5 +239,10 @@ LEGEND = Legend({
         "types": "The type that decides the line's uncovered goal",
         "code": "The line",
     },
+}, {
+    "source": {
+        "map": "With v: files and functions, as large as they have statements; filled as far as "
+        "they are covered: █, or ▓ where mutants survive; ░ is not covered, ✗ has findings",
+    },
 })  # fmt: skip
 """What the columns mean."""

@@ -17,6 +17,7 @@ from fuzztui.features.source.index import SourceIndex
 from fuzztui.features.source.screen.actions import SourceContext
 from fuzztui.features.source.screen.code import CodeColumns, CodeLine, FileText, OpenFile, load_text
 from fuzztui.features.source.screen.detail import Measuring, line_lines, node_lines
+from fuzztui.features.source.screen.map import CodeMap
 from fuzztui.features.source.screen.measure import MeasuredLines, measured_lines
 from fuzztui.features.source.screen.tree import CODE, tree_columns
 from fuzztui.features.source.tree import CodeNode
@@ -50,6 +51,9 @@ class SourceScreen(ListingScreen[Row, None]):
         }
         &.-short #listing, &.-tiny #listing { margin-top: 0; }
         & #tree { width: 2fr; height: 1fr; max-width: 70; }
+        & #map { display: none; width: 100%; height: 1fr; }
+        &.-map #map { display: block; }
+        &.-map #tree, &.-map #right, &.-map.-code #right { display: none; }
         & #right { width: 3fr; layout: vertical; border-left: vkey $rule; }
         & #code { width: 100%; height: 1fr; }
         & DetailPane, &.-narrow DetailPane, &.-medium DetailPane {
@@ -85,8 +89,13 @@ class SourceScreen(ListingScreen[Row, None]):
         self._progress = ""
         """The last message of the measurement that is running."""
 
+    @classmethod
+    def scopes(cls) -> tuple[str, ...]:
+        """Return all scopes, with that of the map, whose keys need the focus."""
+        return (*super().scopes(), "map")
+
     def body(self) -> list[Widget]:
-        """Return both tables, the details and the filter."""
+        """Return both tables, the map, the details and the filter."""
         every = tree_columns(self._rows)
         tree: BigTable[Any] = BigTable(every, empty="no source file", first=CODE, id="tree")
         tree.topic = "source"
@@ -94,7 +103,7 @@ class SourceScreen(ListingScreen[Row, None]):
         code.topic = "code"
         code.MARKABLE = tree.MARKABLE = False  # type: ignore[misc]
         right = Container(code, DetailPane(id="detail"), id="right")
-        return [Container(tree, right, id="listing"), self.filter_bar()]
+        return [Container(tree, CodeMap(), right, id="listing"), self.filter_bar()]
 
     @property
     def files(self) -> BigTable[Any]:
@@ -105,6 +114,11 @@ class SourceScreen(ListingScreen[Row, None]):
     def code(self) -> BigTable[Any]:
         """The table of lines."""
         return self.query_one("#code", BigTable)
+
+    @property
+    def map(self) -> CodeMap:
+        """The map of files and functions."""
+        return self.query_one(CodeMap)
 
     @property
     def table(self) -> BigTable[Any]:
@@ -154,6 +168,7 @@ class SourceScreen(ListingScreen[Row, None]):
                 self._open(place)  # the file was a copy that fuzz-first has made
         elif first := self._first_file():
             self._open(first)
+            self.files.go_to(first)
         self.show_detail()
         self.host.refresh_footer()
 
@@ -172,6 +187,8 @@ class SourceScreen(ListingScreen[Row, None]):
         else:
             self._rows.update(now)
             self.files.touch(now)
+        if self.has_class("-map"):
+            self._show_map()
 
     def _first_file(self) -> str:
         """The file that is opened at first: the one with most to look at."""
@@ -247,6 +264,7 @@ class SourceScreen(ListingScreen[Row, None]):
         if not path or not line.isdecimal() or len(line) > 9:
             self.notify(plain(f"{key}: the log does not contain the line"))
             return
+        self._leave_map()
         self.set_class(True, "-code")
         self._open(self._index.place(path), int(line))
         self.set_focus(self.code)
@@ -305,6 +323,38 @@ class SourceScreen(ListingScreen[Row, None]):
         elif self.may_take_focus:
             self.set_focus(self.pane)
 
+    def _show_map(self) -> None:
+        self.map.show(self._rows, self._measuring().nothing().partition("\n")[0])
+
+    @on(CodeMap.Selected)
+    def _opened_box(self, event: CodeMap.Selected) -> None:
+        """Open the function or file of a box."""
+        if (node := self._rows.get(event.key)) is not None and self.may_take_focus:
+            self._leave_map()
+            self._open(node.path, node.first)
+            self.set_focus(self.code)
+
+    @on(CodeMap.Moved)
+    def _moved_box(self) -> None:
+        self.files.go_to(self.map.cursor)
+
+    def _leave_map(self) -> bool:
+        """Show the tables again. Returns whether the map was there."""
+        was_there = self.has_class("-map")
+        self.set_class(False, "-map")
+        return was_there
+
+    def do_source_map(self) -> None:
+        """Show the map in place of the tables, or the tables again."""
+        if not self._leave_map():
+            self.set_class(True, "-map")
+            self.set_class(False, "-code")
+            self._show_map()
+            self.map.cursor = self.files.cursor or ""
+            self.set_focus(self.map)
+        else:
+            self.set_focus(self.files)
+
     @on(BigTable.Highlighted)
     def _follow(self, event: BigTable.Highlighted) -> None:
         """Put the cursor of the tree on the function around the line."""
@@ -317,12 +367,13 @@ class SourceScreen(ListingScreen[Row, None]):
 
     def do_source_other(self) -> None:
         """Switch between files and lines."""
+        self._leave_map()
         self.set_focus(self.files if self.has_class("-code") else self.code)
 
     def do_table_unfilter(self) -> None:
         """Go back: from details to lines, from unfiltered lines to files; or remove the filter."""
         at_code = self.has_class("-code") and self.focused is not self.pane
-        if at_code and not self.code.rows.filter_text:
+        if self._leave_map() or (at_code and not self.code.rows.filter_text):
             self.set_focus(self.files)
         else:
             super().do_table_unfilter()

@@ -42,7 +42,7 @@ def tree_columns(rows: Mapping[str, CodeNode]) -> Sequence[Column[CodeNode]]:
                searched=lambda r: f"{r.name} {r.function}"),
         Column("cover", "cover", _share, of_file(_covered), "right", number=_covered, min=5),
         Column("bar", "", _bar, None, min=BAR, max=BAR, needs=64),
-        figure("frontier", "front", lambda r: r.frontier, "alive", needs=54),
+        figure("frontier", "frontier", lambda r: r.frontier, "alive", needs=54),
         Column("score", "score", _score_cell, of_file(_score), "right",
                number=_score, spare=True, descending=True),
         figure("left", "left", lambda r: r.survivors, "alive"),

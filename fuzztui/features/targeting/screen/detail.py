@@ -22,6 +22,7 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
+from fuzztui.tui.labels.commands import commands_naming
 from fuzztui.tui.labels.details import listed, number_span, pair, title
 from fuzztui.tui.labels.latest_saved import latest_lines
 
@@ -51,7 +52,8 @@ def type_lines(
     lines.append(_weight(row, state, asked))
     lines.append(pair("distance", *_steps(row, changed)))
     lines += _figures(row)
-    return [*lines, *_instances(row, state), *_decides(row, targets), *latest_lines(finds)]
+    lines += _instances(row, state) + commands_naming(state, "type", row.name)
+    return [*lines, *_decides(row, targets), *latest_lines(finds)]
 
 
 def _chance(row: TypeRow, whole: TargetingSummary | None) -> tuple[str, str]:
@@ -164,6 +166,7 @@ def goal_lines(
     types: dict[str, TypeRow],
     asked: str,
     source: SourceExcerpt | None,
+    state: State,
     *,
     tight: bool = False,
 ) -> list[Line]:
@@ -191,6 +194,7 @@ def goal_lines(
         lines.append(pair("covered", f"when {words}"))
     if source is not None and source.problem:
         lines.append(pair("source", f"not shown: {source.problem}", "muted"))
+    lines += commands_naming(state, "location", row.location)
     if not row.types:
         return [*lines, *_no_types_of_it()]
     lines += [[], title("decided by: distance, type, chance")]

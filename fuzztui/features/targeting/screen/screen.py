@@ -294,7 +294,7 @@ class TypesScreen(SteeredScreen[TypeRow | GoalRow, SourceExcerpt]):
         """Return the details of a type or of a goal."""
         if isinstance(row, GoalRow):
             asked, tight = self._pin_asked(row.location), size.height < 10
-            return goal_lines(row, self._types, asked, preview, tight=tight)
+            return goal_lines(row, self._types, asked, preview, self.campaign, tight=tight)
         finds = self._latest_saved.latest(self.campaign, type_label(row.name))[:FINDS]
         asked = self._weight_asked(row.name)
         left = self._left.values()

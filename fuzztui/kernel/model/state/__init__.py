@@ -18,7 +18,7 @@ from fuzztui.kernel.model.state.campaign import (
     State,
 )
 from fuzztui.kernel.model.state.changes import Changes
-from fuzztui.kernel.model.state.commands import CommandStatus
+from fuzztui.kernel.model.state.commands import CommandEffect, CommandStatus
 from fuzztui.kernel.model.state.engines import MixtureChange, UncoveredGoal
 from fuzztui.kernel.model.state.instances import FILE_COUNTS, NO_STATS, Host, Instance
 from fuzztui.kernel.model.state.mutants import MUTANT_STATES, Mutant

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from fuzztui.kernel.model.series import Series
-from fuzztui.kernel.model.state.commands import CommandStatus
+from fuzztui.kernel.model.state.commands import CommandEffect, CommandStatus
 from fuzztui.kernel.model.state.engines import MixtureChange, UncoveredGoal
 from fuzztui.kernel.model.state.instances import Host, Instance
 from fuzztui.kernel.model.state.mutants import Mutant
@@ -160,6 +160,8 @@ class State:
     commands: dict[str, CommandStatus] = field(default_factory=dict)
     lasting: dict[str, CommandStatus] = field(default_factory=dict)
     """Commands that hold for instances that start later (:mod:`fuzztui.kernel.model.commands`)."""
+    effects: dict[str, CommandEffect] = field(default_factory=dict)
+    """By id of a command in ``commands``: its effect, if that can be measured."""
     parts: dict[type[StatePart], Any] = field(default_factory=dict)
     """What features add to the state: see :meth:`part`."""
     recent: deque[Record] = field(default_factory=lambda: deque(maxlen=RECENT_RECORDS))

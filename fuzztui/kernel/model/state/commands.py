@@ -1,4 +1,4 @@
-"""A command and its answer."""
+"""A command, its answer, and its effect."""
 
 from __future__ import annotations
 
@@ -28,3 +28,33 @@ class CommandStatus:
     """The ids of the commands that this one undoes."""
     step: str = ""
     """Equal for the commands of one key press; an empty string: the command is alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEffect:
+    """What the subjects of a command had when it was applied, from which its receipt is made.
+
+    See :mod:`fuzztui.kernel.model.receipts`.
+    """
+
+    id: str
+    noun: str
+    """The kind of subjects: mutant, entry, type."""
+    count: int
+    """The number of subjects when the command was given."""
+    then: dict[str, list[float]]
+    """The figures by subject, without subjects on which the effect has ended."""
+    t: float = -1.0
+    """Campaign time when the first instance applied the command; -1: none has."""
+    seq: int = 0
+    """``seq`` of that record; 0: none has."""
+    measured: int = 0
+    """The number of subjects whose figures were kept."""
+    around: list[float] = field(default_factory=list)
+    """The figures of the whole campaign at that moment."""
+    sums: list[float] = field(default_factory=list)
+    """What became of the subjects on which the effect has ended, in sum; empty: of none."""
+    until: float = -1.0
+    """Campaign time when the effect on the last subject ended; -1: it goes on."""
+    ended: str = ""
+    """How the last one ended: undone, replaced; an empty string: it goes on."""

@@ -142,6 +142,29 @@ class RestoreMutants(MutantCommand, name="restore-mutants"):
         return f"{self.name} {what}" + on_text(self.instance)
 
 
+USES = ("sequential", "parallel")
+"""How instances share mutants: all fuzz one, or each fuzzes one of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class UseMutants(Command, name="use-mutants"):
+    """Fuzz the next mutants ``use``, one of :data:`USES`."""
+
+    for_all: ClassVar[bool] = True
+    any_applies: ClassVar[bool] = True
+    use: str
+    instance: str = ""
+
+    @property
+    def problem(self) -> str:
+        known = " or ".join(USES)
+        return "" if self.use in USES else f"use {self.use!r} is unknown; choose {known}"
+
+    @property
+    def summary(self) -> str:
+        return f"{self.name} {self.use}" + on_text(self.instance)
+
+
 @dataclass(frozen=True, slots=True)
 class ExactPass(Command, name="exact-pass"):
     """Run every survivor on every entry that infects it, now."""

@@ -145,7 +145,8 @@ class PhaseStarted(Event, kind="stage_started"):
     ``round``: the number of phases of mutants so far, if the target comes first; then the parts are
     those until the end of this round, which began when ``round_began`` was used; the target is
     stuck after ``stuck_s`` or ``stuck_trials`` without a new edge (0: no round follows), counted
-    from ``stuck_from`` trials. ``reason``: why the phase started.
+    from ``stuck_from`` trials. ``parallel``: 1 if each instance fuzzes a mutant of its own;
+    ``switched``: 1 if a command has set that. ``reason``: why the phase started.
     """
 
     stage: str

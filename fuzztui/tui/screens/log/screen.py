@@ -17,7 +17,7 @@ from fuzztui.kernel.model.selectors import wall_time
 from fuzztui.kernel.model.state import Changes, State
 from fuzztui.kernel.wire.codec import encode_record
 from fuzztui.kernel.wire.conditions import FilterKey
-from fuzztui.kernel.wire.events import Record
+from fuzztui.kernel.wire.events import CommandApplied, Record
 from fuzztui.tui.base import format
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line, TextSpan
@@ -102,8 +102,18 @@ class LogScreen(ListingScreen[Record, None]):
             return
         self.source.bound = self.campaign.seq
         self.table.sync()
+        self._touch_answers()
         self._scan()
         self._title()
+
+    def _touch_answers(self) -> None:
+        """Draw the answers to commands again: what came since then grows."""
+        source = self.table.source
+        rows = ((key := source.key(i), source.row(key)) for i in self.table.in_view)
+        keys = [key for key, row in rows if row and isinstance(row.event, CommandApplied)]
+        self.table.touch(keys)
+        if self.table.cursor in keys:
+            self.show_detail()
 
     # -------------------------------------------------- reading in a thread
 

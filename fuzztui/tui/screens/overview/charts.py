@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from math import inf
+from typing import ClassVar, Literal
 
 from textual import on
 from textual.app import ComposeResult
@@ -20,6 +21,7 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.chart import AXIS, WAITING, Chart, ChartContent, Curve, Mark, View
 from fuzztui.tui.base.timeaxis import TimeAxis
 from fuzztui.tui.frame.actions import bindings
+from fuzztui.tui.frame.ghost import Ghost
 from fuzztui.tui.labels.states import STEERED, finding_sign, state_sign
 from fuzztui.tui.labels.status import Status
 
@@ -43,6 +45,18 @@ class Look:
     heads: Mapping[FindingKind, Sequence[float]] = field(default_factory=dict)
     """By kind, the campaign times at which groups of findings were first met."""
 
+    ghost: Ghost | None = None
+
+    def shadow(self, name: str, shows: Literal["last", "mean", "growth"] = "last") -> Curve | None:
+        """Return a series of the ghost as a curve; None if there is none."""
+        series = None if self.ghost is None else self.ghost.series.get(name)
+        if self.ghost is None or series is None or not series.times:
+            return None
+        # A rate ends with the run; what it had found in the end stays to compare with.
+        until = inf if shows == "last" else self.ghost.end
+        points = series.since(self.start)
+        return Curve(self.ghost.name, "muted", *points, shows, until=until)
+
     def points(self, name: str) -> tuple[Sequence[float], Sequence[float]]:
         """Return copies of the times and values of a series."""
         series = self.state.series.get(name)
@@ -54,7 +68,7 @@ def _series(title: str, *wanted: tuple[str, str, str]) -> Callable[[Look], Chart
 
     def draw(look: Look) -> ChartContent:
         curves = [Curve(label, style, *look.points(name)) for name, label, style in wanted]
-        return ChartContent(title, curves, format.whole)
+        return ChartContent(title, curves, format.whole, ghost=look.shadow(wanted[0][0]))
 
     return draw
 
@@ -63,7 +77,8 @@ def _rate(look: Look) -> ChartContent:
     status = look.status
     over = f"{format.rate(status.execs_per_sec)} on average" if status.over else ""
     curve = Curve("", "rate", *look.points("rate"), "mean", over)
-    return ChartContent("Exec/s", [curve], format.rate, from_zero=True)
+    ghost = look.shadow("rate", "mean")
+    return ChartContent("Exec/s", [curve], format.rate, from_zero=True, ghost=ghost)
 
 
 GROWTHS = (
@@ -78,7 +93,8 @@ def _growth(look: Look) -> ChartContent:
     there = look.state.series
     name, title, style = next((row for row in GROWTHS if row[0] in there), GROWTHS[-1])
     curve = Curve("", style, *look.points(name), "growth")
-    return ChartContent(title, [curve], format.rate, from_zero=True)
+    ghost = look.shadow(name, "growth")
+    return ChartContent(title, [curve], format.rate, from_zero=True, ghost=ghost)
 
 
 def _findings(look: Look) -> ChartContent:
@@ -187,12 +203,14 @@ class ChartGrid(Grid, can_focus=True):
         for n in range(MAX_CHARTS):
             yield Chart(id=f"chart-{n}")
 
-    def show(self, state: State, status: Status, columns: int, rows: int) -> None:
+    def show(
+        self, state: State, status: Status, columns: int, rows: int, ghost: Ghost | None = None
+    ) -> None:
         """Draw ``state`` in ``columns`` x ``rows`` charts; called while no thread changes it."""
         window_s, window = WINDOWS[self._window]
         heads = {kind: group_heads(state, kind) for kind in KINDS}
         start = max(0.0, state.t - _MARGIN * window_s) if window_s else 0.0
-        look = Look(state, status, start, heads)
+        look = Look(state, status, start, heads, ghost)
         found = any(any(findings(state, kind, times)[1]) for kind, times in heads.items())
         charts = available(state, found=found)
         columns = min(columns, max(1, len(charts) // rows))  # no empty places

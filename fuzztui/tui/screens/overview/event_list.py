@@ -1,4 +1,4 @@
-"""The event list: the latest events; a row leads to its mutant, entry, finding or record."""
+"""The event list: the latest events, or the story; a row leads to what it is about."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ from typing import ClassVar
 from rich.cells import cell_len
 from textual.binding import BindingType
 
+from fuzztui.kernel.model.gains import Gains
 from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.story import Moment
 from fuzztui.tui.base import format
-from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, width_of
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, merged, width_of
 from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.frame.actions import bindings
+from fuzztui.tui.frame.heat import heat_strip
 from fuzztui.tui.frame.host import host
-from fuzztui.tui.labels.event_rows import EventRow, event_rows
+from fuzztui.tui.labels.event_rows import EventRow, event_rows, moment_rows
 
-_TITLE = " Events "
+_TITLE, _STORY = " Events ", " Story "
+_LEAST_STRIP = 30
+"""Cells from which on there is room for the gains in the title."""
 
 
 class EventList(Canvas, can_focus=True):
@@ -32,13 +37,28 @@ class EventList(Canvas, can_focus=True):
         super().__init__()
         self._rows: Sequence[EventRow] = ()
         self._advice = ""
+        self._title_text = _TITLE
+        self._gains: tuple[Gains, float] | None = None
+        """The gains that the title shows, and the campaign time until which; None: none."""
         self._cursor = 0
         self._top = 0
 
+    @property
+    def is_story(self) -> bool:
+        """Whether the rows are moments of the story."""
+        return self._title_text == _STORY
+
     def show(self, state: State) -> None:
         """Draw the latest events of ``state``. The cursor stays on its event."""
-        before = self.current
-        self._rows = event_rows(state)
+        self._show(_TITLE, event_rows(state))
+
+    def show_story(self, moments: Sequence[Moment]) -> None:
+        """Draw the moments of the story. The cursor stays on its moment."""
+        self._show(_STORY, moment_rows(moments))
+
+    def _show(self, title: str, rows: Sequence[EventRow]) -> None:
+        before = self.current if title == self._title_text else None
+        self._title_text, self._rows = title, rows
         if before is not None and self.has_focus:
             where = (before.screen, before.key)
             at = (n for n, row in enumerate(self._rows) if (row.screen, row.key) == where)
@@ -48,6 +68,11 @@ class EventList(Canvas, can_focus=True):
     def advise(self, text: str) -> None:
         """Show an advice in the title; an empty string: none."""
         self._advice = text
+        self.repaint()
+
+    def heat(self, gains: Gains, now: float) -> None:
+        """Show in the title when the gains came, from the start until ``now``."""
+        self._gains = gains, now
         self.repaint()
 
     @property
@@ -70,11 +95,17 @@ class EventList(Canvas, can_focus=True):
         return lines
 
     def _title(self, width: int) -> Line:
-        title = [TextSpan(_TITLE, "bold primary" if self.has_focus else "bold")]
+        title = [TextSpan(self._title_text, "bold primary" if self.has_focus else "bold")]
         if self._advice:
             title += [TextSpan("── ", "rule"), TextSpan(f"{plain(self._advice)} ", "hang")]
-        rest = max(0, width - width_of(title) - 1)
-        return [*title, TextSpan("─" * rest, "rule")]
+        rule = ("─", "rule")
+        rest = [rule] * max(0, width - width_of(title) - 1)
+        if self._gains and len(rest) >= _LEAST_STRIP:
+            title += [TextSpan("─ ", "rule"), TextSpan("gains ", "muted")]
+            del rest[-len("─ gains ") :]
+            strip = heat_strip(*self._gains, len(rest))
+            rest[: len(strip)] = [cell or rule for cell in strip]
+        return [*title, *merged(rest)]
 
     def _line(self, row: EventRow, width: int, name: int, *, under: bool) -> Line:
         event = row.described
@@ -99,8 +130,15 @@ class EventList(Canvas, can_focus=True):
                 return
 
     def do_table_select(self) -> None:
-        """Go to the mutant, entry or finding of the row; else to its record in the log."""
-        if (row := self.current) is not None:
+        """Go to the mutant, entry or finding of the row; else to its record in the log.
+
+        In a replay, of a moment of the story: to its time.
+        """
+        if (row := self.current) is None:
+            return
+        if self.is_story and host(self).mode == "replay":
+            host(self).seek(row.t)
+        elif row.screen:
             host(self).go_to_row(row.screen, row.key)
 
     def do_table_rows(self, by: int) -> None:

@@ -9,18 +9,21 @@ from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
+from fuzztui.kernel.model.gains import Gains
 from fuzztui.kernel.model.passive import is_passive
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.series import Series
 from fuzztui.kernel.model.state import Changes, Instance, State
 from fuzztui.kernel.wire.commands import Pause, Resume
 from fuzztui.tui.base.canvas import Line
+from fuzztui.tui.base.dialogs import AskScreen
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import ActionContext, row_context
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.box import BoxScreen
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.feature_screens import overview_lines
+from fuzztui.tui.frame.ghost import GHOST_HIDDEN
 from fuzztui.tui.frame.overview_line import OverviewLine
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
@@ -106,6 +109,8 @@ class OverviewScreen(CampaignScreen):
         """The host whose instances are shown; an empty string: all."""
         self._closed_seq = 0
         """The record up to which the closing card was made; 0: there is none."""
+        self._tells_story: bool | None = None
+        """Whether the user wants the story; None: once a live campaign has ended."""
         self._last_age_t = -1.0
         """Campaign time at which the statistics of any instance were last old, in seconds."""
 
@@ -179,8 +184,23 @@ class OverviewScreen(CampaignScreen):
         if changes.reset or changes.campaign or changes.instances:
             self._show_hosts(self.host.status, reset=changes.reset)
         if changes.records or changes.reset:
-            self.query_one(EventList).show(state)
+            self._show_events()
         self._show_aside(changes)
+
+    def _show_events(self) -> None:
+        status, events = self.host.status, self.query_one(EventList)
+        ended = status.over and status.mode == "live"
+        if ended if self._tells_story is None else self._tells_story:
+            events.show_story(self.host.story)
+        else:
+            events.show(self.campaign)
+
+    def do_overview_story(self) -> None:
+        """Show the story in place of the latest events, or these again."""
+        events = self.query_one(EventList)
+        self._tells_story = not events.is_story
+        self.host.when_free(self._show_events)
+        self.set_focus(events if self._tells_story else self.instances)
 
     def _show_aside(self, changes: Changes) -> None:
         aside = self.query_one(Aside)
@@ -192,7 +212,10 @@ class OverviewScreen(CampaignScreen):
         """Update ages."""
         super().tick(status)
         self._show_totals(status)
-        self.query_one(EventList).advise(status.advice)
+        events = self.query_one(EventList)
+        events.advise(status.advice)
+        if status.mode == "live":  # in a replay the timeline shows them
+            events.heat(Gains.of(self.campaign, named=False), status.now)
         self._close(status)
         # Only rows whose ages have changed: a fleet may have a hundred.
         now = {id: ages(i, status) for id, i in list(self.campaign.instances.items())}
@@ -212,6 +235,7 @@ class OverviewScreen(CampaignScreen):
         self._closed_seq = closed
         rows = closing_rows(state, status, self.host.run_dir) if ended else []
         self.query_one(ClosingCard).show(closing_title(status.state, status.reason), rows)
+        self._show_events()
 
     def _hide_ages(self, status: Status) -> None:
         """Hide the column of ages some time after the last age was shown."""
@@ -298,7 +322,7 @@ class OverviewScreen(CampaignScreen):
     def _show_charts(self, state: State) -> None:
         charts = self.query_one(ChartGrid)
         if charts.display:
-            charts.show(state, self.host.status, *self._room_for_charts())
+            charts.show(state, self.host.status, *self._room_for_charts(), self.host.ghost)
 
     def _room_for_charts(self) -> tuple[int, int]:
         """Return columns and rows of charts."""
@@ -330,6 +354,16 @@ class OverviewScreen(CampaignScreen):
     @on(ChartGrid.Turned)
     def _turned(self) -> None:
         self.redraw_charts()
+
+    def do_overview_ghost(self) -> None:
+        """Show or hide the curves of an earlier run."""
+        self.host.choose(GHOST_HIDDEN, GHOST_HIDDEN not in self.host.choices)
+        self.redraw_charts()
+
+    def do_overview_ghost_of(self) -> None:
+        """Ask for the run whose curves are drawn in addition."""
+        question = "The directory of a run, whose curves are drawn as thin lines:"
+        self.app.push_screen(AskScreen("Compare", question, "runs/NAME"), self.host.compare_with)
 
     def do_overview_window(self) -> None:
         """Show the next window of time."""
