@@ -31,9 +31,8 @@ _OWN: Final = vars(source)
 _frame: Final = sys._getframe
 
 Sites = dict[int, Any]
-"""What one call draws first at each of its sites: the number of a choice; at the site + 1 a row of
-choices, (number of the first one, length, an object: no two empty rows are equal); at ~site a
-:class:`DrawnCall`."""
+"""What one call draws first at each of its sites: the number of a choice; at the site + 1 a row,
+(number of its first choice, length, object(): no two rows are equal); at ~site a `DrawnCall`."""
 
 NO_TYPES: Final = 0
 """The number of the empty type stack."""
