@@ -357,3 +357,15 @@ def test_empty_rows_are_not_taken_for_each_other() -> None:
     parent = bench.form.annotate(data)
     first, _, third, fourth, _, last = bench.child(b"\0\1\2" + b"ab" + b"cd", parent)[1]
     assert [first, third, fourth, last] == [b"", b"ab", b"", b"cd"]
+
+
+def test_a_text_that_becomes_a_constant_shifts_no_choices_but_rows() -> None:
+    @generator
+    def texts(r: Source) -> list[str]:
+        return [r.text("abcd", 0, 3) for _ in range(3)]
+
+    bench = Bench(texts, magic=ConstantPool(["dab"], [], []))
+    parent = bench.form.annotate(b"\0\3\0\0\0" + b"\0\1\1" + b"\0\2\2\2")
+    first, *others = bench.child(b"\1\3\0\0\0" + b"\0\1\1" + b"\0\2\2\2", parent)[1]
+    assert first == "dab"
+    assert [len(text) for text in others] == [1, 2]
