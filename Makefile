@@ -5,7 +5,7 @@ PYTHON ?= python3
 INSTALLED := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help check lint format test slow ci nightly docs bench-smoke coverage hooks clean
+.PHONY: help check lint format test slow ci nightly docs gallery bench-smoke coverage hooks clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,10 @@ docs: $(INSTALLED) ## write docs/campaign.md, the man page, the schema and the f
 	$(BIN)/fuzztui schema > campaign.schema.json.new
 	mv campaign.schema.json.new sample_campaigns/campaign.schema.json
 	$(BIN)/python benchmarks/readme.py
+
+gallery: $(INSTALLED) ## make the pictures of docs/gallery.md again: look at them (needs tmux; minutes)
+	$(PYTHON) -m pip --python $(BIN)/python install -q -e '.[samples]'
+	$(BIN)/python docs/images/gallery.py
 
 bench-smoke: $(INSTALLED) ## run each benchmark with the smallest budgets
 	$(PYTHON) -m pip --python $(BIN)/python install -q -e '.[bench]'

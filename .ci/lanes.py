@@ -108,7 +108,12 @@ LOG = (
     "tests/property/test_log_*.py",
     "tests/property/test_ancestry.py",
 )
-SCREENS = ("tests/tui", "tests/e2e/test_terminal.py", "tests/e2e/test_afl_terminal.py")
+SCREENS = (
+    "tests/tui",
+    "tests/e2e/test_serve_web.py",
+    "tests/e2e/test_terminal.py",
+    "tests/e2e/test_afl_terminal.py",
+)
 COMMANDS = (
     "tests/cli",
     "tests/e2e/test_commands.py",
@@ -211,6 +216,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/features/inputs": (*SCREENS, "tests/machines/hosts/test_hub_files.py"),
     "fuzztui/features/comparisons": ("tests/kernel/model", *COMMANDS),
     "fuzztui/tools/status": COMMANDS,
+    "fuzztui/tools/web": ("tests/tools/web", "tests/e2e/test_serve_web.py"),
     "fuzztui/tools/schema": ("tests/run/campaign", *DOCS),
     # Capabilities.
     "fuzztui/run/afl": AFL + FUZZFIRST + ("tests/e2e/test_text_*.py",),

@@ -11,47 +11,28 @@ is at its cell, whatever font it comes from.
 
 from __future__ import annotations
 
-import html
 import os
-import re
 import shlex
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from unicodedata import east_asian_width
 
 from PIL import Image
+
+from fuzztui.tui.base import pictures
 
 HERE = Path(__file__).resolve().parent
 FUZZTUI = str(Path(sys.executable).with_name("fuzztui"))
 SIZE = ("120", "38")
 SHOT_S = 8
 """Seconds from the start of the screen to the picture."""
-TEXT_TAG = re.compile(
-    r'<text (?P<before>class="[^"]*") x="(?P<x>[\d.]+)" (?P<y>y="[\d.]+") '
-    r'textLength="(?P<length>[\d.]+)"(?P<after>[^>]*)>(?P<text>[^<]*)</text>'
-)
 
 
 def fuzztui(*words: str) -> None:
     """Run one command of fuzztui in the temporary directory."""
     subprocess.run([FUZZTUI, *words], check=True)
-
-
-def in_cells(match: re.Match[str]) -> str:
-    """The characters of a text of an SVG, each at its own place."""
-    text = html.unescape(match["text"])
-    widths = [2 if east_asian_width(c) in "WF" else 1 for c in text]
-    cell = float(match["length"]) / max(1, sum(widths))
-    at, found = float(match["x"]), []
-    for character, width in zip(text, widths, strict=True):
-        if not character.isspace():
-            tag = f'<text {match["before"]} x="{at:g}" {match["y"]}{match["after"]}>'
-            found.append(f"{tag}{html.escape(character)}</text>")
-        at += cell * width
-    return "".join(found)
 
 
 def picture(svg: Path) -> None:
@@ -78,8 +59,7 @@ def main() -> None:
         svg, png = Path(name, "overview.svg"), Path(name, "overview.png")
         picture(svg)
         fuzztui("ctl", "tomllib-mu2.toml", "stop")
-        svg.write_text(TEXT_TAG.sub(in_cells, svg.read_text()))
-        subprocess.run(["rsvg-convert", svg, "-o", png], check=True)
+        png.write_bytes(pictures.png(svg.read_text()))
         few = Image.open(png).convert("RGB").quantize(method=Image.Quantize.MAXCOVERAGE)
         few.save(HERE / png.name, optimize=True)
     print(f"{HERE / png.name}: look at it")

@@ -28,38 +28,42 @@ from collections.abc import Iterator
 from fcntl import ioctl
 from pathlib import Path
 
-from overview import TEXT_TAG, in_cells
 from PIL import Image
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
+from fuzztui.tui.base.pictures import in_cells
+
 HERE = Path(__file__).resolve().parent
-FUZZTUI = str(Path(sys.executable).with_name("fuzztui"))
+BIN = Path(sys.executable).parent
 COLUMNS, ROWS = 100, 28
 FRAME_S = 0.5
 WIDTH = 1000
 """Pixels of the picture."""
 THEME = TerminalTheme((16, 20, 28), (220, 224, 232), [(0, 0, 0)] * 8)
 
-LIVE = f"{FUZZTUI} tomllib-mu2.toml --theme midwatch"
-REPLAY = f"{FUZZTUI} replay runs/tomllib-mu2 --theme midwatch"
+LIVE = "fuzztui tomllib-mu2.toml"
+REPLAY = "fuzztui replay runs/tomllib-mu2"
 SCRIPT: tuple[tuple[str, str, float], ...] = (
-    # What is sent: a command line or a key of tmux; then seconds of the recording.
     ("line", LIVE, 9.0),
-    ("key", "4", 2.0),
+    ("key", "4", 1.5),
     ("key", "slash", 0.5),
     ("text", "state=alive", 1.0),
     ("key", "Enter", 1.0),
-    ("key", "u", 3.0),
-    ("key", "Enter", 3.0),
+    ("key", "u", 6.0),
+    ("key", "1", 3.0),
     ("key", "q", 0.5),
-    ("line", f"{FUZZTUI} ctl runs/tomllib-mu2 stop; clear; {REPLAY}", 3.0),
+    ("line", f"clear; fuzztui ctl runs/tomllib-mu2 stop; {REPLAY}", 4.0),
     ("key", "space", 0.5),
     ("key", "]", 2.5),
-    ("key", "]", 2.0),
-    ("key", "8", 0.5),
-    ("key", "v", 3.0),
+    ("key", "]", 2.5),
+    ("key", "8", 1.0),
+    ("key", "v", 1.0),
+    ("key", "C-Home", 1.0),
+    ("key", "+", 0.5),
+    ("key", "+", 0.5),
+    ("key", "space", 6.0),
 )
 """Kind, what is sent, and the seconds for which the screen is recorded after that."""
 
@@ -69,7 +73,11 @@ class Terminal:
 
     def __init__(self, folder: Path) -> None:
         self._tmux = ["tmux", "-S", str(folder / "socket"), "-f", "/dev/null"]
-        shell = ["env", "PS1=$ ", "TERM=tmux-256color", "COLORTERM=truecolor", "sh"]
+        env = {
+            "PS1": "$ ", "TERM": "tmux-256color", "COLORTERM": "truecolor", "COLORFGBG": "15;0",
+            "PATH": f"{BIN}:{os.environ['PATH']}", "XDG_STATE_HOME": str(folder / "state"),
+        }  # fmt: skip
+        shell = ["env", *(f"{key}={value}" for key, value in env.items()), "sh"]
         size = ["-x", str(COLUMNS), "-y", str(ROWS)]
         self._run("new-session", "-d", *size, shlex.join(shell))
         self._run("set", "-g", "status", "off")
@@ -128,7 +136,7 @@ def picture(screen: str) -> Image.Image:
     console = Console(width=COLUMNS, record=True, file=io.StringIO(), color_system="truecolor")
     for line in screen.split("\n")[:ROWS]:
         console.print(Text.from_ansi(line), no_wrap=True, crop=True)
-    svg = TEXT_TAG.sub(in_cells, console.export_svg(title="fuzztui", theme=THEME))
+    svg = in_cells(console.export_svg(title="fuzztui", theme=THEME))
     png = subprocess.run(
         ["rsvg-convert", "-w", str(WIDTH)], input=svg.encode(), check=True, capture_output=True
     ).stdout

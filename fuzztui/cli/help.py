@@ -83,6 +83,11 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             ("attach runs/tomllib-mu2", "attach user@box:runs/tomllib-mu2"),
         ),
         CommandHelp(
+            "serve",
+            (("[RUN]", "show the screens in a browser, read-only"),),
+            ("serve runs/tomllib-mu2", "serve --port 8080 --steer"),
+        ),
+        CommandHelp(
             "watch",
             (("DIR...", "show the screen of any AFL output directories"),),
             ("watch /path/to/sync_dir", "watch out1 out2 --keep LOG"),

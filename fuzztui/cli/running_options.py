@@ -100,6 +100,25 @@ def _attach(parser: CommandParser) -> Run:
     return command("attach.attach")
 
 
+def _serve(parser: CommandParser) -> Run:
+    parser.optional_run()
+    parser.add_argument(
+        "--port", metavar="N", type=int, default=0, help="the port; default: a free one"
+    )
+    parser.add_argument(
+        "--host",
+        metavar="ADDRESS",
+        default="127.0.0.1",
+        help="the address, or the name, that browsers use; another than this machine's loopback "
+        "needs --cert; default: 127.0.0.1",
+    )
+    parser.path("--cert", "FILE", "serve by TLS with this certificate (PEM)")
+    parser.path("--key", "FILE", "its private key; default: in the file of --cert")
+    parser.flag("--steer", "keys steer the campaign; default: look only")
+    parser.theme()
+    return command("serve.serve")
+
+
 def _watch(parser: CommandParser) -> Run:
     what = "the directory of afl-fuzz -o, or one instance in it; only read, never changed"
     parser.path("directories", "DIR", what, nargs="+")
@@ -196,6 +215,7 @@ COMMANDS = {
     "runs": _runs,
     "test": _test,
     "attach": _attach,
+    "serve": _serve,
     "watch": _watch,
     "status": _status,
     "ctl": _ctl,

@@ -25,9 +25,12 @@ if TYPE_CHECKING:
     from fuzztui.tui.base.themes import ThemeFile
     from fuzztui.tui.labels.status import Status
 
-__all__ = ["run_app", "run_home", "run_still", "screen_scopes"]
+__all__ = ["BROWSER", "run_app", "run_home", "run_still", "screen_scopes"]
 
 _App = TypeVar("_App", bound="ThemedApp")
+
+BROWSER = "fuzztui.tui.base.browser:BrowserDriver"
+"""What TEXTUAL_DRIVER is in a process of ``fuzztui serve``: a browser is the terminal."""
 
 
 @short_pauses()
@@ -90,7 +93,8 @@ def run_app(
     if app is None:
         return 1
     if mode == "live":
-        _last_words(opening, app.campaign, app.status)
+        if not _in_browser():
+            _last_words(opening, app.campaign, app.status)
         if app.campaign.state == "failed":
             return 1
     return app.return_code or 0
@@ -179,7 +183,7 @@ def _set_up(instead: str, theme: str | None, *, follows: bool = True) -> _Setup 
     not exist. ``instead``: ends the message about the missing terminal with what works without
     one. ``follows``: whether the application shows a campaign, so that its keys are checked too.
     """
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not (_in_browser() or (sys.stdin.isatty() and sys.stdout.isatty())):
         print(f"fuzztui: the screens need a terminal; {instead}.", file=sys.stderr)
         return None
     from textual.theme import BUILTIN_THEMES
@@ -206,6 +210,11 @@ def _set_up(instead: str, theme: str | None, *, follows: bool = True) -> _Setup 
     return _Setup(themes, wanted, config, problems)
 
 
+def _in_browser() -> bool:
+    """Whether the terminal is a browser: nothing but the screens may be printed on stdout."""
+    return os.environ.get("TEXTUAL_DRIVER") == BROWSER
+
+
 def screen_scopes() -> Iterator[Sequence[str]]:
     """Yield the scopes of each screen, to find keys that clash.
 
@@ -227,10 +236,13 @@ def _shown(make: Callable[[str], _App], theme: str, again: str = "") -> _App | N
     application has failed, which was printed with ``again``.
     """
     from fuzztui.tui.app.config import fitting_theme
-    from fuzztui.tui.app.failure import report_failure
     from fuzztui.tui.base.background_query import asked, light_by_variable
     from fuzztui.tui.base.terminal import restored_at_exit
 
+    if _in_browser():
+        app = make(theme or fitting_theme(False))
+        app.run()
+        return _ended(app, again)
     with ExitStack() as stack:
         reverts = stack.enter_context(restored_at_exit(sys.stdin.fileno()))
         query = None
@@ -245,6 +257,13 @@ def _shown(make: Callable[[str], _App], theme: str, again: str = "") -> _App | N
         reverts.append(app.restore_terminal)
         stack.enter_context(_drawing_on_stdout())
         app.run()
+    return _ended(app, again)
+
+
+def _ended(app: _App, again: str) -> _App | None:
+    """Return the application; None if it has failed, which is printed."""
+    from fuzztui.tui.app.failure import report_failure
+
     if app.failure is not None:
         print(f"fuzztui: {report_failure(app.failure)}{again}", file=sys.stderr)
         return None

@@ -19,6 +19,7 @@ COMMANDS = {
     "check slips-fuzzfirst.toml": "first",
     "cluster scheduler tls://127.0.0.1:1": "cluster",
     "cluster worker tls://127.0.0.1:1": "cluster",
+    "serve": "web",
     "cluster check --cluster tls://127.0.0.1:1": "cluster",
 }
 

@@ -6,6 +6,8 @@ The places are those of the table in SECURITY.md.
 from __future__ import annotations
 
 import ast
+import html
+import io
 import json
 import os
 import re
@@ -21,6 +23,8 @@ import pytest
 from hostile import HOSTILE
 from markdown_it import MarkdownIt
 from prometheus_client.parser import text_string_to_metric_families
+from rich.console import Console
+from rich.text import Text
 from strict_html import StrictPage
 
 from fuzztui.cli.output import say
@@ -54,6 +58,8 @@ from fuzztui.tools.report.markdown_text import markdown_code, markdown_text
 from fuzztui.tools.report.plain import plain_page
 from fuzztui.tools.scaffold.files import CampaignDraft
 from fuzztui.tools.status.metrics import _braced
+from fuzztui.tools.web.page import page as page_to_serve
+from fuzztui.tui.base.pictures import in_cells, portable
 from fuzztui.tui.base.shell import command as shell_command
 from fuzztui.tui.base.text import plain
 
@@ -335,12 +341,36 @@ def lines_on_terminals(text: str, _: Path) -> None:
     assert all(line.isprintable() for line in plain_page(page(text)).splitlines())
 
 
+def page_of_serve(text: str, _: Path) -> None:
+    made = page_to_serve(text, f"ws://127.0.0.1:1/{text}")
+    assert (
+        made.count("<script") == made.count("</script>") == page_to_serve("", "").count("<script")
+    )
+    title = made.partition("<title>")[2].partition("</title>")[0]
+    assert html.unescape(title) == f"{visible(text)} - fuzztui" and "<" not in title
+
+
+SVG_TAGS = {"svg", "style", "defs", "clipPath", "rect", "text", "g", "circle"}
+
+
+def pictures_of_screens(text: str, _: Path) -> None:
+    console = Console(record=True, file=io.StringIO(), width=200)
+    console.print(Text(plain(text)))
+    svg = portable(console.export_svg(title="fuzztui"))
+    for picture in (svg, in_cells(svg)):
+        root = ET.fromstring(picture)
+        assert {node.tag.rpartition("}")[2] for node in root.iter()} <= SVG_TAGS
+        drawn = "".join("".join(root.itertext()).split())
+        assert "".join(plain(text).split())[:100] in drawn
+
+
 PLACES: list[Check] = [
     exported_tests, examples_in_tests, diffs_of_mutants,
     verdict_for_pasting, verdicts_file, campaign_file,
     markdown_words, markdown_of_ci, markdown_of_reports, html_of_reports,
     workflow_commands, messages_in_ci_logs, junit_xml, sarif_json, coverage_files, prometheus,
-    shell_words, remote_words, lines_on_terminals,
+    shell_words, remote_words, lines_on_terminals, pictures_of_screens,
+    page_of_serve,
 ]  # fmt: skip
 
 

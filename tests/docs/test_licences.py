@@ -100,7 +100,8 @@ def test_the_table_has_each_requirement_with_its_extra_and_licence():
     page = (ROOT / "docs/licences.md").read_text()
     extras = PROJECT["optional-dependencies"]
     parts = {"always": PROJECT["dependencies"]}
-    parts |= {f"`[{name}]`": extras[name] for name in ("first", "spoton", "text", "cluster", "aws")}
+    optional = ("first", "spoton", "text", "cluster", "web", "aws")
+    parts |= {f"`[{name}]`": extras[name] for name in optional}
     expected = {
         (normal(Requirement(text).name), part) for part, texts in parts.items() for text in texts
     }

@@ -1,10 +1,10 @@
 """``report`` and ``compare`` on real campaigns, and their pages in a real browser."""
 
 import json
-import shutil
 import subprocess
 
 import pytest
+from chromium import CHROMIUM
 from strict_html import StrictPage
 from waiting import DEADLINE_S
 
@@ -88,7 +88,7 @@ def test_the_source_has_the_coverage_of_the_command(mu2):
     assert sum(n["killed"] for n in counts) == sum(m["state"] == "killed" for m in listed)
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+@pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed")
 def test_a_browser_draws_the_pages(mu2):
     mu2("report", "runs/m1", "-o", "page.html")
     mu2("compare", "runs/m1", "runs/m2", "-o", "compared.html")
@@ -117,6 +117,6 @@ def _measuring(page):
 
 
 def _chromium(page, *options):
-    argv = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+    argv = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
             "--hide-scrollbars", "--virtual-time-budget=4000", *options, page.as_uri()]  # fmt: skip
     return subprocess.run(argv, capture_output=True, text=True, timeout=DEADLINE_S, check=False)

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
-EXTRAS = {"aws": "moto", "cluster": "distributed"}
+EXTRAS = {"aws": "moto", "cluster": "distributed", "web": "textual_serve"}
 """Extras that README's second command does not install, and a package of each."""
 
 _IMPORTS = (
     ("aws", re.compile(r"^(?:import|from) (?:boto3|moto)\b", re.MULTILINE)),
     ("cluster", re.compile(r"^(?:import|from) (?:distributed|dask_cluster)\b", re.MULTILINE)),
+    ("web", re.compile(r"^(?:import|from) aiohttp\b", re.MULTILINE)),
 )
 
 PACKAGES = (
@@ -29,7 +30,7 @@ PACKAGES = (
     (r"openssh|sshd", "openssh-server openssh-client"),
     (r"gdb", "gdb"),
     (r"lcov", "lcov"),
-    (r"chromium", "chromium"),
+    (r"chromium", "chromium-headless-shell"),
     (r"gnuplot", "gnuplot-nox"),
     (r"slurm|munge|sbatch", "slurmctld slurmd slurm-client munge"),
     (r"cmake", "cmake"),

@@ -18,10 +18,12 @@ from fuzztui.kernel.wire.events import Record
 from fuzztui.tools.status.status import status_dict
 from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.actions import BY_ID
+from fuzztui.tui.frame.header import Header
 from fuzztui.tui.labels.events import describe
 from fuzztui.tui.labels.facts import flow
 from fuzztui.tui.labels.instances import trouble, whole
 from fuzztui.tui.labels.status import Status
+from fuzztui.tui.screens.overview.tables import InstanceStrip
 
 WATCHED = "watched only: start the campaign with fuzztui to steer it"
 
@@ -118,14 +120,14 @@ async def test_a_fleet_in_any_terminal(drive):
 
 @pytest.mark.slow
 async def test_a_strip_and_a_window_say_what_columns_have_no_room_for(drive):
-    async with drive(fleet(watched=True), run=None, control=False, press="j") as d:
+    async with drive(fleet(watched=True), run=None, control=False, press="jjj") as d:
         d.assert_shows("imports from main (", "unknown peer: honggfuzz (88) ≤1m old",
                        "stability and map size 40s old", "in /fuzz/tiff/s1")  # fmt: skip
         await d.press("enter")
         assert "favored 70, pending 117" in d.text()
         await d.press("escape")
         assert "favored 70" not in d.text()
-    async with drive(fleet(), press="jj") as d:
+    async with drive(fleet(), press="jjjj") as d:
         assert "cannot" not in d.text()  # the greyed keys say it
         await d.press("enter")
         assert "skip, promote, reset: " in d.text()
@@ -455,3 +457,34 @@ async def test_answers_from_before_the_screen_was_opened_are_no_news(drive):
         log.add(ev.CommandApplied("c2", "s1", detail="12 bytes"), dt=30.0)
         await d.until(lambda: any(n.endswith("done: 12 bytes") for n in d.notices()))
         assert d.app.campaign.commands["c2"].done_t > old
+
+
+@pytest.mark.parametrize("reason", ["last statistics 5 m ago", ev.DIRECTORY_GONE])
+async def test_an_instance_that_died_is_the_first_row_and_colours_the_header(drive, reason):
+    log = fleet(20, watched=True, trouble=False)
+    async with drive(log, size=(80, 24)) as d:
+        assert "trouble" not in d.lines()[0]
+        calm = [span.style for span in d.screen.query_one(Header)._badge()]
+        log.add(ev.InstanceState("s15", "stopped", 0, reason), dt=1.0)
+        await d.until(lambda: d.row_keys(d.screen.instances)[0] == "s15")
+        assert d.row_keys(d.screen.instances)[1:3] == ["main", "s1"]
+        await d.until(lambda: d.app.status.troubled == 1)
+        assert d.screen.instances.columns[1].cell(log.state.instances["s15"])[1] == "bold failed"
+        assert {span.style for span in d.screen.query_one(Header)._badge()} - {*calm} == {
+            "bold failed"
+        }
+        fleets = d.screen.query_one(InstanceStrip).paint(80, 1)[0]
+        assert fleets[-1].style == "bold failed"
+
+        log.add(ev.InstanceState("s15", "running", 6000), dt=1.0)  # it was started again
+        await d.until(lambda: d.row_keys(d.screen.instances)[0] == "main")
+        await d.until(lambda: d.app.status.troubled == 0)
+
+
+async def test_an_instance_that_a_user_has_stopped_is_no_trouble(drive):
+    log = fleet(20, trouble=False)
+    async with drive(log) as d:
+        log.add(ev.InstanceState("s15", "stopped", 0, "stopped by ann"), dt=1.0)
+        await d.ready()
+        assert d.row_keys(d.screen.instances)[0] == "main"
+        assert d.app.status.troubled == 0

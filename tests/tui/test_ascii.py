@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from mixed import mixed
 from mutated import mutated
 from rich.cells import cell_len
+from rich.segment import Segment
+from textual.color import Color
 from turnlog import midway, on_target
 
 from fuzztui.kernel.base.terminals import wants_ascii
 from fuzztui.kernel.wire import events as ev
-from fuzztui.tui.base.ascii import replacement
+from fuzztui.tui.base.ascii import AsciiFilter, replacement
 
 
 @given(st.characters(min_codepoint=0x80))
@@ -110,3 +112,9 @@ async def test_the_layout_is_the_same(drive, monkeypatch):
             texts.append(d.lines())
     before, after = texts
     assert ["".join(map(replacement, line)).rstrip() for line in before] == after
+
+
+def test_a_lower_bound_is_one_in_ascii():
+    lines = [Segment(" ≥83.8% "), Segment("≥1,024"), Segment("a ≥ b")]
+    shown = [segment.text for segment in AsciiFilter().apply(lines, Color(0, 0, 0))]
+    assert shown == [" 83.8%+ ", "1,024+", "a > b"]

@@ -61,7 +61,16 @@ async def test_an_empty_chart_of_findings_gives_its_place_to_a_growth(drive):
     async with drive(mutated()) as d:
         assert titles(d) == ["Mutants killed", "Edges", "Exec/s", "Kills/min"]
         d.log.add(ev.FindingSaved("main", "crash", "crashes/id:000000"))
-        await d.until(lambda: titles(d) == ["Mutants killed", "Edges", "Exec/s", "Findings"])
+        await d.until(lambda: titles(d) == ["Mutants killed", "Edges", "Exec/s", "Crashes"])
+        findings = shown(d)[-1]
+        assert d.app.campaign.series["hangs"].values
+        assert [curve.label for curve in findings._graph.curves] == ["crashes"]
+        d.log.add(ev.FindingSaved("main", "hang", "hangs/id:000000"), dt=1.0)
+        await d.until(lambda: len(findings._graph.curves) == 2)
+        assert findings._graph.title == "Findings"
+        head = findings.paint(*findings.size)[0]
+        signs = [span.text for span in head if span.style in ("crash", "hang")]
+        assert len({*signs[::2]}) == 2  # without colours, the patterns tell crashes from hangs
 
 
 def test_a_campaign_shows_the_growth_that_it_has():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
 from fakes import running, started
 from mutated import mutated
@@ -14,8 +15,10 @@ from fuzztui.tui.frame.footer import actions_for
 from fuzztui.tui.labels.closing import MAX_COMMANDS, MAX_LISTED, closing_rows
 from fuzztui.tui.labels.run_files import set_file
 from fuzztui.tui.labels.status import status_of
+from fuzztui.tui.screens.overview.charts import ChartGrid
 from fuzztui.tui.screens.overview.closing_card import ClosingCard
 from fuzztui.tui.screens.overview.event_list import EventList
+from fuzztui.tui.screens.overview.screen import EVENT_ROWS
 
 
 def ended(log, state="finished"):
@@ -36,6 +39,53 @@ def test_findings_lead_to_their_rows_and_a_command_reproduces_the_first(tmp_path
     assert len(commands) <= MAX_COMMANDS
     assert commands[0][:3] == ["fuzztui", "repro", str(tmp_path)]
     assert any("campaign.budget=3600s" in words for words in commands)  # twice as much
+
+
+def test_commands_are_shown_from_here_and_copied_for_anywhere(tmp_path, monkeypatch):
+    run = tmp_path / "runs/tom"
+    run.mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    commands = [row for row in rows_of(ended(running()), run) if not row.screen]
+    for row in commands:
+        shown, copied = shlex.split(row.text), shlex.split(row.copied)
+        assert [str(Path(word).absolute()) if "runs/tom" in word else word for word in shown] == (
+            copied
+        )
+        assert any(word.startswith("runs/tom") for word in shown)
+    file = Path(shlex.split(commands[0].copied)[3])
+    assert not file.is_absolute() and file.parts[0] == "out"
+
+
+async def test_in_a_low_terminal_the_card_is_whole_and_events_keep_rows(
+    drive, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path.parent)
+    async with drive(running(), size=(80, 24)) as d:
+        charts = d.screen.query_one(ChartGrid)
+        assert charts.display
+        ended(d.log)
+        await d.ready()
+        await d.until(lambda: not charts.display)
+        card = d.screen.query_one(ClosingCard)
+        await d.until(lambda: len(card.paint(80, 0)) == card.size.height)
+        assert card.region.bottom <= d.screen.query_one(EventList).region.y
+        assert d.screen.query_one(EventList).size.height >= EVENT_ROWS
+        painted = "".join(line.strip() for line in d.painted(ClosingCard)).replace(" ", "")
+        commands = [row.text for row in card._rows if not row.screen]
+        assert len(commands) == MAX_COMMANDS
+        assert all(command.replace(" ", "") in painted for command in commands)
+        await d.pilot.resize_terminal(80, 33)
+        await d.until(lambda: charts.display)
+
+
+async def test_in_a_common_terminal_events_keep_rows_beside_charts(drive, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path.parent)
+    async with drive(running(), size=(120, 40)) as d:
+        ended(d.log)
+        await d.ready()
+        events, charts = d.screen.query_one(EventList), d.screen.query_one(ChartGrid)
+        await d.until(lambda: events.size.height >= EVENT_ROWS)
+        assert charts.display
 
 
 def test_a_campaign_that_measured_nothing_is_to_be_checked_not_continued(tmp_path):

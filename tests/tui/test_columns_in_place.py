@@ -3,12 +3,12 @@
 import re
 
 import pytest
-from fakes import running
-from mutated import mutated
+from fakes import running, started
+from mutated import found, mutated
 from turnlog import ids, midway
 
 from fuzztui.kernel.wire import events as ev
-from fuzztui.tui.base.columns import GAP
+from fuzztui.tui.base.columns import GAP, NARROW
 
 pytestmark = pytest.mark.slow
 
@@ -73,6 +73,8 @@ async def test_steering_a_row_moves_no_column(drive, kind, size):
             await d.until(lambda n=number: len(d.commands) == n)
             await d.until(lambda: d.app.campaign.seq == len(d.log.records))
             await d.pilot.pause()
+            if number == 1 and size[0] < NARROW:  # the column of commands was empty
+                before = places(d.table)
             assert places(d.table) == before, f"{pressed}: asked"
             d.log.add(ev.CommandApplied(f"c{number}", "main", 9))
             d.log.add(mutant(key)[event] if isinstance(event, str) else event)
@@ -80,6 +82,18 @@ async def test_steering_a_row_moves_no_column(drive, kind, size):
             d.table.go_to(key)
             await d.pilot.pause()
             assert places(d.table) == before, f"{pressed}: applied"
+
+
+@pytest.mark.parametrize("width", [80, 120])
+async def test_a_narrow_table_keeps_no_room_for_an_empty_column(drive, width):
+    log = started("m", engine="mu2").add(ev.InstanceState("main", "running", 5001))
+    found(log, 20)
+    async with drive(log, size=(width, 24), press="4") as d:
+        await d.until(lambda: d.table.source)
+        narrow = places(d.table)
+        assert ("steer" in narrow) == (width >= NARROW)
+        d.log.add(ev.MutantState("", d.table.cursor, "pending", steer="promoted"))
+        await d.until(lambda: "steer" in places(d.table))
 
 
 @pytest.mark.parametrize("make", [mutated, midway])

@@ -192,6 +192,30 @@ def test_tiles_show_groups_and_below_them_files():
     assert not any(tile.label == "differs" for tile in tiles_of(nothing))
 
 
+def test_a_number_of_files_is_said_to_be_one_before_it_falls():
+    log = started()
+    files = [f"crashes/id:00000{n},sig:11,src:000000" for n in range(3)]
+    at(log, 1.0, *(ev.FindingSaved("main", "crash", f, n) for n, f in enumerate(files)))
+    before = tile(status_of(log.state, 1.0), "crashes")
+    assert before.value == "3" and all("files" in text for text in before.below)
+    at(log, 2.0, *(
+        ev.FindingDescribed("main", "crash", f, "one" if n else "two", "KeyError")
+        for n, f in enumerate(files)
+    ))  # fmt: skip
+    after = tile(status_of(log.state, 2.0), "crashes")
+    assert after.value == "2" and "3 files" in after.below
+
+
+async def test_after_the_end_no_finding_is_expected_any_more(drive):
+    log = started()
+    async with drive(log, press="3") as d:
+        during = d.table.empty, d.details()
+        log.add(ev.CampaignEnded("finished"), dt=1.0)
+        await d.until(lambda: d.table.empty != during[0])
+        assert "yet" in during[0] and "yet" not in d.table.empty
+        assert d.details() != during[1] and "yet" not in d.details()
+
+
 def test_findings_that_were_not_saved_make_the_figure_a_lower_bound():
     """Instances may have met the same ones: their number is the largest, not the sum."""
     log = started()

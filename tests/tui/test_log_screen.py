@@ -88,3 +88,14 @@ async def test_a_reader_that_fails_is_said_and_tried_again(drive):
         object.__setattr__(d.app._opening, "reader", broken)
         d.log.add(ev.Message("info", "it is back"))
         await d.until_shows("it is back")
+
+
+async def test_one_key_removes_all_filters(drive):
+    async with drive(running(), press="5") as d:
+        every = d.screen.source.query
+        await d.press("f", "i", "slash", *"new", "enter")
+        await d.until(lambda: d.screen.source.query.text == "new")
+        assert d.screen.source.query.group != every.group
+        assert d.screen.source.query.instance
+        await d.press("escape")
+        await d.until(lambda: d.screen.source.query == every)

@@ -6,9 +6,13 @@ from pathlib import Path
 import pytest
 from fakes import running
 
+from fuzztui.features.findings.screen.detail import finding_lines
+from fuzztui.kernel.model.state import CommandStatus
 from fuzztui.kernel.wire import events as ev
+from fuzztui.tui.base.canvas import TextSpan
 from fuzztui.tui.base.local_command import CommandResult, LocalCommand
 from fuzztui.tui.frame.actions import BY_ID
+from fuzztui.tui.labels.lineage import Lineage
 
 
 def ended():
@@ -118,3 +122,17 @@ async def test_a_cancel_before_the_start_is_not_lost(tmp_path):
     minimiser = command(tmp_path, "gone")
     minimiser.cancel()
     assert (await minimiser.run(lambda _: None)).status
+
+
+@pytest.mark.parametrize("state", ["pending", "applied", "rejected"])
+def test_progress_and_result_are_above_the_input(state):
+    campaign = running().state
+    finding = next(iter(campaign.findings.values()))
+    command = CommandStatus("c1", 1.0, {}, state=state, text="101 -> 16 bytes")
+    content = [[], [TextSpan("the input")]]
+    lines = finding_lines(
+        finding, campaign, Lineage(lambda: campaign), None, minimising=command, content=content
+    )
+    shown = ["".join(span.text for span in line) for line in lines]
+    at = next(n for n, line in enumerate(shown) if "101 -> 16 bytes" in line)
+    assert at < shown.index("the input")

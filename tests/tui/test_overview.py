@@ -10,6 +10,7 @@ from fuzztui.kernel.model.state import Changes, State
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import Pause, Resume, SkipCurrent
+from fuzztui.tui.frame.actions import TABS
 from fuzztui.tui.frame.banner import Banner
 from fuzztui.tui.frame.header import brief_target
 from fuzztui.tui.frame.table import BigTable
@@ -383,6 +384,14 @@ async def test_the_name_of_a_test_is_seen_on_every_screen(drive):
 
 
 @pytest.mark.slow
+async def test_at_80_cells_titles_of_screens_are_whole_and_the_budget_is_there(drive):
+    async with drive(mutated(), size=(80, 24)) as d:
+        tabs = d.lines()[1]
+        titles = [title for tab, _, title in TABS if tab not in d.app.status.absent]
+        assert all(title in tabs for title in titles), tabs
+        assert "0:10:00 / 0:30:00" in tabs
+
+
 async def test_narrow_short_and_tiny_terminals(drive):
     async with drive(running(), size=(200, 60)) as d:
         for size in ((60, 12), (30, 6), (8, 3)):

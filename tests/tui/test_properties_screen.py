@@ -216,3 +216,17 @@ async def test_states_change_with_the_end_of_the_campaign(drive):
             lambda: states() == {A: "passed", B: "failed", HOSTILE: "passed", C: "not run"}
         )
         await d.until_shows("passed")
+
+
+@pytest.mark.slow
+async def test_failed_properties_are_above_all_others(drive):
+    log = suite()
+    async with drive(log, press="0") as d:
+        await d.until(lambda: d.row_keys() == [B, A, HOSTILE, C])
+        log.add(
+            ev.PropertyFigures("main", {HOSTILE: row(share=50_000, findings=1)}),
+            ev.FindingSaved("main", "crash", "crashes/id:000001"),
+            ev.FindingDescribed("main", "crash", "crashes/id:000001", "Y", "KeyError",
+                                property=HOSTILE),
+        )  # fmt: skip
+        await d.until(lambda: d.row_keys() == [B, HOSTILE, A, C])

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from rich.color import ColorSystem
 from textual.color import Color
 
 from fuzztui.tui.base.palette import Palette, fallbacks, to_textual
@@ -109,6 +110,15 @@ def test_palette_words():
     assert style.bgcolor.triplet.hex == "#222222"
     assert palette["muted"].color.number == 8
     assert palette["nonsense"] == palette[""]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_crashes_and_hangs_have_two_of_16_colours(name):
+    palette = Palette(OURS[name].semantic)
+    crash, hang = (
+        palette[kind].color.downgrade(ColorSystem.STANDARD) for kind in ("crash", "hang")
+    )
+    assert crash.number % 8 != hang.number % 8
 
 
 def test_textuals_own_themes_get_our_meanings():

@@ -17,6 +17,7 @@ MODULES: Final = {
     },
     "spoton": {"mypy": "mypy>=2.0,<2.5"},
     "cluster": {"distributed": "distributed>=2026.8", "cryptography": "cryptography>=42"},
+    "web": {"textual_serve": "textual-serve>=1.1.3,<1.2"},
 }
 """The modules of each extra that a campaign cannot do without, with their requirements.
 

@@ -41,6 +41,7 @@ _USES: Final = {
     "spoton": "the engine spoton",
     "text": "[text] with a language",
     "cluster": "Dask clusters",
+    "web": "fuzztui serve",
 }
 _OTHER_MODULES: Final = {"text": ("ast_grep_py",), "cluster": ("distributed",)}
 

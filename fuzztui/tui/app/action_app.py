@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
+from io import BytesIO
+from pathlib import Path
 from typing import Any, ClassVar
 
 from textual import on
@@ -22,6 +25,7 @@ from fuzztui.tui.app.palette_commands import ActionPalette, ActionProvider
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.dialogs import ListScreen
+from fuzztui.tui.base.pictures import NoPicture, png, portable, save_new
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themed import ThemedApp
 from fuzztui.tui.base.themes import ThemeFile
@@ -216,6 +220,30 @@ class ActionApp(ThemedApp):
         """Open the command palette; Textual's own key for it calls this."""
         if not isinstance(self.screen, ActionPalette):
             self.push_screen(ActionPalette())
+
+    # -------------------------------------------------------------- pictures
+
+    def save_picture(self, suffix: str) -> None:
+        """Save the screen as ``.svg`` or ``.png``; in a browser, download the picture."""
+        svg = portable(self.export_screenshot())
+        screen = getattr(self.bottom_screen, "TAB", "home")
+        name = f"fuzztui-{screen}-{datetime.now():%Y%m%d-%H%M%S}"
+        self.run_worker(self._save_picture(svg, name, suffix), group="picture")
+
+    async def _save_picture(self, svg: str, name: str, suffix: str) -> None:
+        def make() -> tuple[bytes, Path | None]:
+            data = png(svg) if suffix == ".png" else svg.encode()
+            return data, None if self.is_web else save_new(name, suffix, data)
+
+        try:
+            data, path = await in_thread(make)
+        except NoPicture as e:
+            self.notify(plain(str(e)), title="No picture", severity="warning", timeout=8)
+            return
+        if path is None:
+            self.deliver_binary(BytesIO(data), save_filename=name + suffix)
+        else:
+            self.notify(plain(str(path)), title="Saved the picture", timeout=8)
 
     # ---------------------------------------------------------------- theme
 

@@ -569,6 +569,7 @@ class FuzzApp(ActionApp, ReplayControls):
             control=self._opening.steering is not None,
             read_only=self._opening.read_only,
             remote=self._opening.remote,
+            browser=self.is_web,
             undo=self.why_not_undo(),
             watched=self.watched,
             has_run=self.run_dir is not None,

@@ -19,8 +19,8 @@ from fuzztui.tui.frame.host import host
 KEY = 5
 """Cells for the name of a key."""
 
-SCREENSHOT = "Screenshot: Save the screen as SVG"
-"""Textual's only command that the registry lacks."""
+PICTURES = {".svg": "Picture: Save this screen as SVG", ".png": "Picture: Save this screen as PNG"}
+"""Commands without a key, which the registry lacks: by the ending of the file."""
 
 MARGIN = 6
 """Cells of the palette that rows do not have: its padding and the scrollbar."""
@@ -48,8 +48,8 @@ class ActionProvider(Provider):
             if score > 0:
                 yield Hit(score, self._row(action, text, letters), self._run(action), text)
 
-    def _offers(self) -> Iterator[tuple[Action | None, str]]:
-        """The actions of the screen below; None: the screenshot."""
+    def _offers(self) -> Iterator[tuple[Action | str, str]]:
+        """The actions of the screen below, and the endings of :data:`PICTURES`."""
         scopes = host(self.app).scopes()
         now = host(self.app).action_context()
         for action in ACTIONS:
@@ -57,11 +57,11 @@ class ActionProvider(Provider):
             moving = action.group == "Tables" and not action.place(now)
             if action.scope in scopes and action.mode in ("", now.mode) and not moving:
                 yield action, f"{action.title(now)}: {action.help}"
-        yield None, SCREENSHOT
+        yield from PICTURES.items()
 
-    def _row(self, action: Action | None, text: str, letters: Sequence[int] = ()) -> Text:
+    def _row(self, action: Action | str, text: str, letters: Sequence[int] = ()) -> Text:
         """One line: the key and the action, or why it is impossible now."""
-        if action is None:
+        if isinstance(action, str):
             return self._line("", text, letters)
         now = host(self.app).action_context()
         if reason := action.why_not(now):
@@ -83,7 +83,7 @@ class ActionProvider(Provider):
         row.truncate(max(KEY + 10, self.app.size.width - MARGIN), overflow="ellipsis")
         return row
 
-    def _run(self, action: Action | None) -> Callable[[], object]:
-        if action is None:
-            return self.app.deliver_screenshot
+    def _run(self, action: Action | str) -> Callable[[], object]:
+        if isinstance(action, str):
+            return partial(host(self.app).save_picture, action)
         return partial(host(self.app).perform, action.id)

@@ -7,6 +7,7 @@ the original, so the layout is the same.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import ClassVar
 
@@ -85,6 +86,8 @@ def _box(name: str) -> str:
 
 _TABLE = _Replacements()
 
+_AT_LEAST = re.compile(r"≥([\d.,]+[%kMGT]?)")
+
 
 class WholeCells(ScrollBarRender):
     """A scrollbar without parts of cells, which in ASCII would look like text of the table."""
@@ -101,6 +104,7 @@ class AsciiFilter(LineFilter):
         return [
             segment
             if segment.control or segment.text.isascii()
-            else segment._replace(text=segment.text.translate(_TABLE))
+            # "83%+": a ">" would say that it is not 83%, and ">=" has a cell too many.
+            else segment._replace(text=_AT_LEAST.sub(r"\1+", segment.text).translate(_TABLE))
             for segment in segments
         ]

@@ -16,6 +16,9 @@ from fuzztui.tui.base.text import plain
 NEVER = sys.maxsize
 """More cells than any terminal has: the column is used for searching only."""
 
+NARROW = 100
+"""Cells of a table below which no room is kept for columns that may get text later."""
+
 LEAST = 8
 """Minimum cells of the last column of text: without room for these the table scrolls sideways."""
 
@@ -38,11 +41,12 @@ class Column(Generic[T]):
     ``sort`` returns values of one comparable type; None: not sortable. ``flex`` takes the remaining
     room (one column per table), after a column with ``more`` has taken up to ``more`` cells beyond
     its ``max``. ``needs``: the column is hidden in a table with fewer cells. ``spare``: the column
-    is hidden while no row that passes the filter has text in it. ``varies``: it is hidden while all
-    rows have the same text in it. Without room for all columns, those with ``yields`` shrink down
-    to it before ``flex`` is cut; then the column with ``give`` (one per table) shrinks down to
-    ``give`` cells, then columns with ``drop`` are hidden, the last one first. ``cut`` shortens a
-    text that is too long, for columns whose texts should not lose their ends.
+    is hidden while no row that passes the filter has text in it; ``spare_below``: in a table with
+    fewer cells. ``varies``: it is hidden while all rows have the same text in it. Without room for
+    all columns, those with ``yields`` shrink down to it before ``flex`` is cut; then the column
+    with ``give`` (one per table) shrinks down to ``give`` cells, then columns with ``drop`` are
+    hidden, the last one first. ``cut`` shortens a text that is too long, for columns whose texts
+    should not lose their ends.
     """
 
     id: str
@@ -60,9 +64,10 @@ class Column(Generic[T]):
     meaning: str = ""
     """What the column shows; an empty string: the legend has the meaning."""
     spare: bool = False
+    spare_below: int = 0
     varies: bool = False
     stays: bool = False
-    """Whether a ``spare`` column that has become empty stays until the table's ``remeasure``."""
+    """Whether a column that has become empty stays until the table's ``remeasure``."""
     give: int = 0
     yields: int = 0
     drop: bool = False
@@ -204,8 +209,8 @@ class Layout(Generic[T]):
     ) -> bool:
         """Measure ``rows`` for a table of ``room`` cells. Returns whether a width changed.
 
-        ``present``: the ids of the ``spare`` and ``varies`` columns to show; None: those with text
-        in measured rows. ``numbers``: measure numbers only, which must never be cut.
+        ``present``: the ids of columns with text, of those that are hidden without; None: those
+        with text in measured rows. ``numbers``: measure numbers only, which must never be cut.
         """
         columns = [c for c in self._columns if c.needs <= room or (c is sorted_by and c.title)]
         for row in rows:
@@ -213,13 +218,14 @@ class Layout(Generic[T]):
                 if not numbers or column.align == "right":
                     self._measure(column, row)
         there = self._wanted if present is None else present
+        spare = {c.id for c in columns if c.spare or room < c.spare_below}
         wanted = [
-            c for c in columns if not (c.spare or c.varies) or c is sorted_by or c.id in there
+            c for c in columns if not (c.id in spare or c.varies) or c is sorted_by or c.id in there
         ]
         columns = [
             c
             for c in wanted
-            if present is not None or not c.spare or self._wanted.get(c.id) or c is sorted_by
+            if present is not None or c.id not in spare or self._wanted.get(c.id) or c is sorted_by
         ]
         wider = (c for c in self._columns if room < c.needs < NEVER and not c.spare)
         self.hidden = any(wider)

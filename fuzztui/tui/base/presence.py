@@ -20,13 +20,15 @@ class Presence(Generic[T]):
     """
 
     def __init__(self, columns: Sequence[Column[T]]) -> None:
-        self._wanted = {c.id: 1 if c.spare else 2 for c in columns if c.spare or c.varies}
+        self._wanted = {
+            c.id: 2 if c.varies else 1 for c in columns if c.spare or c.spare_below or c.varies
+        }
         self._columns = {c.id: c for c in columns}
         self._proofs: dict[str, dict[str, str]] = {id: {} for id in self._wanted}
         """By column: as many texts as are needed, each with the key of a row that has it."""
         self._next = 0
         self.present: set[str] = set()
-        """Ids of the ``spare`` and ``varies`` columns that are present."""
+        """Ids of the present columns, of those that are hidden without text."""
 
     def _lacking(self) -> list[str]:
         return [id for id, n in self._wanted.items() if len(self._proofs[id]) < n]

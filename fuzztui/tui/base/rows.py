@@ -53,7 +53,8 @@ class RowModel(Protocol[T_co]):
 class Rows(Generic[T]):
     """A :class:`RowModel` over a dict, ordered by a column, filtered by words and a test.
 
-    The order is ascending by (sort value, the dict's own order); ``reverse`` reverses it.
+    The order is ascending by (sort value, the dict's own order); ``reverse`` reverses it. Without
+    a column the sort value is ``rank``, by default the same for all rows.
     :meth:`update` must get every key that was added, changed or removed.
 
     :meth:`sort` and :meth:`narrow` with a time limit may leave work for :meth:`work`
@@ -61,8 +62,11 @@ class Rows(Generic[T]):
     filter has found so far.
     """
 
-    def __init__(self, columns: Sequence[Column[T]]) -> None:
+    def __init__(
+        self, columns: Sequence[Column[T]], rank: Callable[[T], Any] | None = None
+    ) -> None:
         self._columns = columns
+        self._rank = rank or _no_value
         self._rows: dict[str, T] = {}
         self._arrival: dict[str, int] = {}
         self._order: list[str] = []
@@ -176,7 +180,7 @@ class Rows(Generic[T]):
         return moved
 
     def sort(self, column: Column[T] | None, reverse: bool = False, within: float = inf) -> None:
-        """Order by ``column``; None: in the dict's order. Works ``within`` seconds at most."""
+        """Order by ``column``; None: by ``rank``. Works ``within`` seconds at most."""
         self.reverse = reverse
         if column is not self.sort_column:
             self.sort_column = column
@@ -273,7 +277,7 @@ class Rows(Generic[T]):
     def _build(self, keys: list[str], first: str | None, publishes: bool) -> Iterator[None]:
         """Filter and sort; each step takes some milliseconds at most."""
         column, reverse = self.sort_column, self.reverse
-        of = column.sort if column is not None and column.sort is not None else _no_value
+        of = column.sort if column is not None and column.sort is not None else self._rank
         value: dict[str, Any] = {}
         ahead = self._rows.get(first) if first is not None else None
         if first is not None and ahead is not None and self._passes(first, ahead):

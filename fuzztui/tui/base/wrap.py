@@ -13,9 +13,9 @@ from fuzztui.tui.base.text import fit
 def wrap(line: Line, width: int) -> Iterable[Line]:
     """Yield ``line`` in pieces of at most ``width`` cells.
 
-    Breaks after a blank; a word longer than a line breaks after a dot or a slash (a name, a path),
-    else anywhere (bytes). The text after labels (the first spans that end with a blank) is indented
-    by their width.
+    Breaks at blanks, and no later piece begins with one; a word longer than a line breaks after a
+    dot or a slash (a name, a path), else anywhere (bytes). The text after labels (the first spans
+    that end with a blank) is indented by their width.
     """
     if width <= 0:
         return
@@ -24,9 +24,14 @@ def wrap(line: Line, width: int) -> Iterable[Line]:
     hang = width - label
     piece: list[TextSpan] = []
     room = width
+    is_first = True
     for span in line:
         text = span.text
         while text:
+            if not is_first and len(piece) == len(indent):
+                text = text.lstrip(" ")
+                if not text:
+                    break
             head = _words(text, room, hang)
             if not head and len(piece) <= len(indent) and room in (width, hang):
                 head = text[0]  # wider than the pane: cut it rather than lose it
@@ -36,8 +41,9 @@ def wrap(line: Line, width: int) -> Iterable[Line]:
                 text = text[len(head) :]
             if text:
                 yield piece
-                piece, room = [*indent], hang
-    yield piece
+                piece, room, is_first = [*indent], hang, False
+    if is_first or len(piece) > len(indent):
+        yield piece
 
 
 def flow(head: Line, parts: Sequence[Line], width: int, indent: int) -> list[Line]:

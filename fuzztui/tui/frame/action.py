@@ -56,6 +56,9 @@ class Action:
     all."""
     hosts: bool = False
     """Whether only campaigns on hosts show this action in the footer."""
+    local: bool = False
+    """Whether the action is impossible in a browser: it names files of this machine, or needs the
+    user's own terminal."""
     command: Callable[..., Command] | None = None
     """Makes the command that this action sends. Its scope's screen passes what the row means there:
     id and instance of an entry, a selection of mutants, or its own context of the row."""
@@ -92,6 +95,8 @@ class Action:
         """Return why this action is impossible now, for users; an empty string if possible."""
         if self.mode and now.mode != self.mode:
             return f"only in a {self.mode}" if self.mode == "replay" else "not in a replay"
+        if self.local and now.browser:
+            return "not in a browser"
         if self.ended and now.state not in ENDED:
             return "the campaign has not ended"
         reason = with_keys(self.check(now), now)
@@ -158,7 +163,7 @@ def editor(scope: str, group: str, what: str) -> Action:
     """Return the action that opens ``what`` in the user's editor."""
     return Action(
         f"{scope}.edit", ("e",), "Editor", f"Open {what} in $EDITOR", group,
-        scope=scope, check=why_no_row, footer=18, run="row.edit",
+        scope=scope, check=why_no_row, footer=18, run="row.edit", local=True,
     )  # fmt: skip
 
 

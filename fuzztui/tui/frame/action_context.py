@@ -46,6 +46,8 @@ class ActionContext:
     """Why this user may not steer the campaign, or does not want to; an empty string: may."""
     remote: bool = False
     """Whether the run is on another machine, so that only its supervisor can change it."""
+    browser: bool = False
+    """Whether a browser shows the screens."""
     has_run: bool = False
     """Whether there is a run directory, not only a log."""
     watched: bool = False

@@ -50,7 +50,7 @@ CAMPAIGN = (
         mode="live", engine="afl"),
     _campaign("campaign.add_seed", ("a",), "Add seed", "Add an input to the running campaign",
         needs="add-seed", does="add seeds during the campaign", check=why_not_pause, footer=16,
-        mode="live", engine="afl"),
+        mode="live", engine="afl", local=True),
 )  # fmt: skip
 
 OVERVIEW = (
@@ -74,7 +74,7 @@ CHARTS = (
     _chart_action("overview.ghost", ("o",), "Earlier run",
         "Show or hide, as a thin line, the earlier run of the same target"),
     _chart_action("overview.ghost_of", ("O",), "Compare",
-        "Show another run as a thin line, by its directory"),
+        "Show another run as a thin line, by its directory", local=True),
     _chart_action("overview.window", ("w",), "Window",
         "Charts of the last 5 minutes, of the last hour, or of the whole campaign", footer=19),
     *(

@@ -34,6 +34,7 @@ from fuzztui.tui.frame.command_sender import STEER, Answered, CommandOutcome, Co
 from fuzztui.tui.frame.local_verdict import record_undo
 from fuzztui.tui.frame.marks import Marks
 from fuzztui.tui.labels.events import command_text
+from fuzztui.tui.labels.mutants import with_places
 from fuzztui.tui.labels.status import Status
 
 WAITED_S = 10.0
@@ -203,7 +204,7 @@ class CampaignControls(ThemedApp):
         self, command: Command, label: str, outcome: CommandOutcome, *, undoes: bool = False
     ) -> None:
         severity, timeout, word = _SHOWN[outcome.kind]
-        text = f"{label}: {word}"
+        text = f"{with_places(label, self.campaign.mutants)}: {word}"
         if outcome.kind == "applied":
             at = f" at trial {outcome.trial:,}" if outcome.trial >= 0 else ""
             said = f" ({answer_text(command, outcome.detail)})" if outcome.detail else ""
@@ -226,7 +227,8 @@ class CampaignControls(ThemedApp):
             if status.done_t <= self._present_t:  # a long log is read in several polls
                 continue
             done = status.state == "applied"
-            text = f"{command_text(status.command)}: {'done' if done else 'rejected'}"
+            words = with_places(command_text(status.command), self.campaign.mutants)
+            text = f"{words}: {'done' if done else 'rejected'}"
             text += f": {status.text}" if status.text else ""
             severity: SeverityLevel = "information" if done else "warning"
             self.notify(plain(text), severity=severity, timeout=10)

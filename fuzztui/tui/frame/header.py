@@ -24,7 +24,6 @@ Tab = tuple[str, str, str]
 SHORT = {"mutators": "Mutr"}
 """Shortened titles that are not the first four letters: "Muta" is Mutants."""
 _SHORTEST = 4
-_CLOCK = 8
 _NARROW, _TIGHT = 76, 100
 """Cells below which all titles are short, and below which one space is between them."""
 
@@ -115,7 +114,11 @@ class Header(StatusCanvas):
             who = "WATCHER" if s.watched else "HUB" if s.hosts else "SUPERVISOR"
             return [TextSpan(f"✗ NO {who} ", "bold failed")]
         word = "deleted" if s.reason == ALL_GONE else s.state
-        spans = [TextSpan(f"{state_sign(s.state)} {word.upper()} ", f"bold {state_style(s.state)}")]
+        troubled = 0 if s.over else s.troubled
+        style = state_style("failed" if troubled else s.state)
+        spans = [TextSpan(f"{state_sign(s.state)} {word.upper()} ", f"bold {style}")]
+        if troubled:
+            spans.insert(0, TextSpan(f"▲ {troubled:,} in trouble ", "bold failed"))
         if s.unmeasured:
             spans.insert(0, TextSpan("nothing measured ", "bold failed" if s.over else "hang"))
         if s.analysis is not None and s.analysis.uncompared:
@@ -136,7 +139,7 @@ class Header(StatusCanvas):
         return spans
 
     def _where(self, width: int) -> Line:
-        """The screens and the budget: titles are shortened before the budget's bar is left out."""
+        """The screens and the budget, whose bar is left out before titles are shortened."""
         absent = OPTIONAL if self._status.state == "empty" else self._status.absent
         shown = [tab for tab in TABS if tab[0] == self._tab or tab[0] not in absent]
         lengths = {len(title) for _, _, title in shown} | {_SHORTEST}
@@ -147,16 +150,11 @@ class Header(StatusCanvas):
             budget = self._budget(width - width_of(tabs))
             if self._complete(budget):
                 return spread(tabs, budget, width)
-        if choices and width_of(full := self._tabs(shown, width, whole, False)) < width - _CLOCK:
-            tabs = full  # no room for the bar, also with short titles
         return spread(tabs, self._budget(width - width_of(tabs)), width)
 
     def _complete(self, budget: list[TextSpan]) -> bool:
-        """Whether ``budget`` has its bar, or in a replay, which draws no bar, its limit."""
-        if self._status.progress < 0 or self._status.caught_up < 1:
-            return True
-        in_replay = self._status.mode == "replay"
-        return len(budget) > 1 if in_replay else any(span.style == GAUGE for span in budget)
+        """Whether ``budget`` has more than the clock, if there is more."""
+        return self._status.progress < 0 or self._status.caught_up < 1 or len(budget) > 1
 
     def _tabs(
         self, shown: Sequence[Tab], width: int, longest: int, all_short: bool
@@ -217,8 +215,10 @@ class Header(StatusCanvas):
             return [*clock, TextSpan(f" {format.percent(share, 1)} ", "muted")]
         of = "of a budget of" if s.mode == "replay" else "/"  # not of what the timeline shows
         limit = f" {of} {self._limit()} "
-        whole = [*clock, TextSpan(limit, "muted")]
-        return whole if width_of(whole) < room else clock
+        for text in (limit, f" {format.percent(share, 1)} "):
+            if width_of(clock) + len(text) < room:
+                return [*clock, TextSpan(text, "muted")]
+        return clock
 
     def _ends(self, share: float) -> Iterator[tuple[list[TextSpan], int]]:
         """The texts after the gauge, longest first, each with the gauge's minimal width in cells.
@@ -235,6 +235,7 @@ class Header(StatusCanvas):
             yield [TextSpan(f" {limit} ", "muted"), TextSpan(over, "pending")], 4
             yield [TextSpan(" "), TextSpan(over, "pending")], 4
             yield [TextSpan(over, "pending")], 0
+            yield [TextSpan(f"exact pass {format.span(s.overtime_s)} ", "pending")], 0
             return
         if not (s.paused_s and s.by_time):
             if s.by_time and s.exact_s and s.state not in ENDED:

@@ -110,6 +110,9 @@ class AppInterface(Painter, Protocol):
     def edit_copy(self, name: str, data: bytes) -> None:
         """Open a copy of an input in the user's editor."""
 
+    def save_picture(self, suffix: str) -> None:
+        """Save the screen as ``.svg`` or ``.png``."""
+
     def refresh_footer(self) -> None:
         """Draw the footer again, because the row under the cursor changed."""
 

@@ -16,14 +16,16 @@ from textual.worker import WorkType
 from fuzztui.kernel.model.state import Entry, Finding
 from fuzztui.kernel.wire.conditions import FilterKey
 from fuzztui.tui.base.background import in_thread
-from fuzztui.tui.base.canvas import Line
+from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.columns import column_keys
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame import filtering
 from fuzztui.tui.frame.screen import CampaignScreen
-from fuzztui.tui.frame.table import BigTable
+from fuzztui.tui.frame.table import LOADING, BigTable
+from fuzztui.tui.labels.mutants import with_places
+from fuzztui.tui.labels.status import Status
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -137,7 +139,8 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
             return  # called too late: the app is removing the widgets
         row = self.table.current
         if row is None:
-            self.pane.show(self.nothing(), top=True)
+            loading = self.host.status.caught_up < 1
+            self.pane.show([[TextSpan(LOADING, "muted")]] if loading else self.nothing(), top=True)
             return
         wanted = self.preview_of(row)
         known = wanted is not None and self._preview is not None and self._preview[0] == wanted[0]
@@ -173,7 +176,8 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
         """Put the cursor on the row with ``key``, or notify the user of the reason why not."""
         if not self.table.go_to(key):
             words = "is hidden by the filter" if key in self.table.rows else "is not in this table"
-            self.notify(plain(f"{key} {words}."))
+            name = with_places(key, self.campaign.mutants)
+            self.notify(plain(f"{name} {words}."))
 
     def go_to_latest(self, finds: Sequence[Entry | Finding], none: str) -> None:
         """Go to the screen and row of the first of ``finds``; without any, notify with ``none``."""
@@ -191,6 +195,12 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
     def on_resize(self) -> None:
         """Fit the hexdump to the new width."""
         self.call_after_refresh(self.show_detail)
+
+    def tick(self, status: Status) -> None:
+        """Show the reason of an empty table once the log was read."""
+        super().tick(status)
+        if self.table.current is None:
+            self.show_detail()
 
     # -------------------------------------------------------------- filter
 

@@ -118,6 +118,8 @@ class CampaignScreen(Screen[None]):
     def tick(self, status: Status) -> None:
         """Update clocks and ages; called once per second."""
         self.query_one(Header).show(status)
+        for table in self.query(BigTable):
+            table.show_loading(loading=status.caught_up < 1)
 
     def column_meanings(self) -> list[tuple[str, str]]:
         """Return titles and meanings of this screen's columns, and of the words above them."""

@@ -39,6 +39,9 @@ T = TypeVar("T")
 SAMPLE = 200
 """Number of rows, from all parts of the table, that are measured when it was loaded or filtered."""
 
+LOADING = "loading the log…"
+"""What a screen without rows shows until the log was read."""
+
 MARK = "▌"
 """The sign of a marked row, in the blank cell on its left."""
 
@@ -137,15 +140,21 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         follow: bool = False,
         first: str = "",
         reverse: bool = False,
+        rank: Callable[[T], Any] | None = None,
         id: str | None = None,
     ) -> None:
-        """``first``: the id of the column by which the rows are sorted at first."""
+        """``first``: the id of the column by which the rows are sorted at first.
+
+        ``rank``: the sort value in the table's own order; None: the order in which the rows came.
+        """
         super().__init__(id=id)
+        self._rank = rank
         self.columns = columns
         self._wanted: Sequence[str] = ()
         self.empty = empty
+        self._loading = False
         self._captions: tuple[str, ...] = ()
-        self.rows = Rows(columns)
+        self.rows = Rows(columns, rank)
         self.rows.sort(next((c for c in columns if c.id == first), None), reverse)
         self.source: RowModel[T] = self.rows if source is None else source
         self.follow = follow
@@ -182,6 +191,12 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             self.empty = words
             self.refresh()
 
+    def show_loading(self, *, loading: bool) -> None:
+        """Show, without rows, that the log is being read: why there is no row is not yet known."""
+        if loading != self._loading:
+            self._loading = loading
+            self.refresh()
+
     def load(self, rows: dict[str, T]) -> None:
         """Show ``rows`` (kept by reference); the cursor stays on its row if possible."""
         self.rows.load(rows, FIRST_S, self.cursor)
@@ -209,7 +224,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     def show_columns(self, columns: Sequence[Column[T]], sort: Column[T] | None = None) -> None:
         """Show rows of another kind; only the cursor is kept."""
         self.columns = chosen(columns, self._wanted)
-        rows = Rows(self.columns)
+        rows = Rows(self.columns, self._rank)
         if self.source is self.rows:
             self.source = rows
         self.rows = rows
@@ -544,7 +559,8 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     def _empty_line(self, number: int, frame: TableFrame) -> Strip:
         """A line of the text of a table without rows."""
         (width, _), _ = frame.place
-        paragraphs = (wrap([TextSpan(plain(text))], width - 2) for text in self.empty.split("\n"))
+        words = LOADING if self._loading else self.empty
+        paragraphs = (wrap([TextSpan(plain(text))], width - 2) for text in words.split("\n"))
         lines = [line for paragraph in paragraphs for line in paragraph]
         if number >= len(lines):
             return Strip.blank(width, frame.base)

@@ -16,8 +16,14 @@ from fuzztui.kernel.model.state import State
 from fuzztui.kernel.remote.mirrored import run_name
 from fuzztui.tui.base import format
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.labels.details import finding_text, repro_command
-from fuzztui.tui.labels.run_files import examples_command, place_of, run_command, start_commands
+from fuzztui.tui.labels.details import finding_text
+from fuzztui.tui.labels.run_files import (
+    examples_command,
+    near_command,
+    place_of,
+    run_command,
+    start_commands,
+)
 from fuzztui.tui.labels.status import Status
 
 MAX_LISTED = 3
@@ -31,13 +37,17 @@ NAME_CELLS = 10
 
 @dataclass(frozen=True, slots=True)
 class ClosingRow:
-    """One row of the closing card. ``screen`` shows more, in its row ``key``; "": none."""
+    """One row of the closing card. ``screen`` shows more, in its row ``key``; "": none.
+
+    A row without a screen is a command line. ``copied`` is that line for any directory.
+    """
 
     name: str
     text: str
     style: str = ""
     screen: str = ""
     key: str = ""
+    copied: str = ""
 
 
 def closing_rows(state: State, status: Status, run: Path | None) -> list[ClosingRow]:
@@ -134,31 +144,41 @@ def _commands(
     if run is None:
         return []
     useless = state.state == "failed" or bool(status.unmeasured)
-    lines = start_commands(run) if useless else []
+    lines: list[Sequence[str] | str] = []
+    if useless:
+        lines += start_commands(run)
     if found and (file := place_of(found[0].first, state, run)) is not None:
-        lines.append(repro_command(run, file.path))
+        # In the run `repro` finds the file by its path there.
+        path = file.relative if file.root == run else str(file.path)
+        lines.append(["fuzztui", "repro", str(run), path])
     if any(map(takes_examples, new_to_tests(state))) and (line := examples_command(run)):
         lines.append(line)
     if any(survivor_group(m) and not m.stage for m in state.mutants.values()):
-        lines.append(run_command(run, ["fuzztui", "mutants", "list", str(run), "--survivors"]))
+        lines.append(["fuzztui", "mutants", "list", str(run), "--survivors"])
     if not useless:
         lines += _longer(state, status, run)
-    lines.append(run_command(run, ["fuzztui", "replay", str(run)]))
+    lines.append(["fuzztui", "replay", str(run)])
     return [
-        ClosingRow("next" if n == 0 else "", line, "valid")
+        ClosingRow("next" if n == 0 else "", *_shown(run, line))
         for n, line in enumerate(lines[:MAX_COMMANDS])
     ]
 
 
-def _longer(state: State, status: Status, run: Path) -> Iterable[str]:
-    """The command line that continues the campaign: with twice the budget unless it was stopped."""
+def _shown(run: Path, line: Sequence[str] | str) -> tuple[str, str, str, str, str]:
+    if isinstance(line, str):
+        return line, "valid", "", "", line
+    return near_command(run, line), "valid", "", "", run_command(run, line)
+
+
+def _longer(state: State, status: Status, run: Path) -> Iterable[Sequence[str]]:
+    """The command that continues the campaign: with twice the budget unless it was stopped."""
     words: Sequence[str] = ["fuzztui", str(run / "campaign.toml")]
     if state.state == "stopped":
-        return [run_command(run, words)]
+        return [words]
     if status.budget_s > 0 and status.by_time:
         budget = f"campaign.budget={2 * status.budget_s:.0f}s"
     elif status.budget_trials > 0:
         budget = f"campaign.budget={2 * status.budget_trials} trials"
     else:
         return []
-    return [run_command(run, [*words, "--set", budget])]
+    return [[*words, "--set", budget]]

@@ -20,7 +20,7 @@ from fuzztui.tui.base.columns import Cell, Column, count_column
 from fuzztui.tui.base.timeaxis import time_axis
 from fuzztui.tui.labels.hosts import brief_link
 from fuzztui.tui.labels.states import finding_sign, last_new_cell, state_sign, state_style
-from fuzztui.tui.labels.status import Status
+from fuzztui.tui.labels.status import Status, has_died, trouble_rank
 
 REPORTING = frozenset({"running", "stalled"})
 """States in which new statistics are due; in other states their age means nothing."""
@@ -34,8 +34,8 @@ SPARK = 12
 SPARK_NEEDS = 125
 """Cells of a table with sparklines."""
 
-_URGENCY = {state: n for n, state in enumerate(("failed", "stalled", "restarting", "paused"))}
-"""States by urgency; all other states come after these."""
+_BAD = ("failed", "stalled", "restarting")
+"""States whose reasons are shown."""
 
 
 def columns(
@@ -53,7 +53,12 @@ def columns(
 
     def state(instance: Instance) -> Cell:
         lost = status().is_out_of_reach(instance)
-        return state_cell(instance, pending(instance.id), lost=lost)
+        died = has_died(instance, over=status().over)
+        return state_cell(instance, pending(instance.id), lost=lost, died=died)
+
+    def urgency(instance: Instance) -> tuple[int, bool, bool]:
+        rank = trouble_rank(instance, over=status().over)
+        return rank, instance.state != "restarting", instance.state != "paused"
 
     def cpu(instance: Instance) -> Cell:
         return ("", "") if status().is_out_of_reach(instance) else _cpu(instance)
@@ -96,8 +101,7 @@ def columns(
     return (
         Column("id", "instance", lambda i: (i.id, "bold"), lambda i: i.id, max=24),
         Column(
-            "state", "state", state, lambda i: _URGENCY.get(i.state, len(_URGENCY)),
-            min=STATE, max=24, give=14,
+            "state", "state", state, urgency, min=STATE, max=24, give=14,
         ),
         Column(
             "host", "host", on, place, min=4, max=24, drop=True, spare=True,
@@ -174,10 +178,13 @@ def sparkline(series: Series | None, *, mean: bool = False) -> str:
     return bars(values, max((v for v in values if v is not None), default=0.0) * 8 / 7)
 
 
-def state_cell(instance: Instance, pending: Sequence[str] = (), *, lost: bool = False) -> Cell:
+def state_cell(
+    instance: Instance, pending: Sequence[str] = (), *, lost: bool = False, died: bool = False
+) -> Cell:
     """Return the state, with the reason if it is a bad one.
 
     ``lost``: it is the last known one, because no supervisor runs or the host is not connected.
+    ``died``: see :func:`has_died`.
     """
     if instance.id == MUTANT_INPUTS and not instance.pid:
         return "⇄ from mutants", "imported"
@@ -193,10 +200,10 @@ def state_cell(instance: Instance, pending: Sequence[str] = (), *, lost: bool = 
     if gone:
         return f"? was {instance.state}", "muted"
     text = f"{sign} {state_word(instance)}"
-    bad = instance.state in _URGENCY and instance.state != "paused"
+    bad = died or instance.state in _BAD
     if bad and instance.reason:
         text += f": {instance.reason}"
-    return text, ("bold " if bad else "") + state_style(instance.state)
+    return text, ("bold " if bad else "") + state_style("failed" if died else instance.state)
 
 
 def state_word(instance: Instance) -> str:

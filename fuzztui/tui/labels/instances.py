@@ -30,7 +30,7 @@ from fuzztui.tui.labels.instance_columns import (
 )
 from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.tui.labels.states import last_new_cell, state_sign, state_style
-from fuzztui.tui.labels.status import FRESH_S, Status
+from fuzztui.tui.labels.status import FRESH_S, Status, has_died
 
 TROUBLE = ("failed", "stalled")
 """States in which an instance does not fuzz and needs the user's attention."""
@@ -158,7 +158,8 @@ def glance(instance: Instance, state: State, status: Status) -> list[Fact]:
 def whole(instance: Instance, state: State, status: Status) -> list[Fact]:
     """Return all facts about an instance, with statistics."""
     word = state_cell(instance)[0].split(":", 1)[0]
-    style = f"bold {state_style(instance.state)}"
+    died = has_died(instance, over=status.over)
+    style = f"bold {state_style('failed' if died else instance.state)}"
     speed = per_second(instance, status)
     rate = f"{format.rate(speed)}/s"
     if status.over:
@@ -177,7 +178,10 @@ def whole(instance: Instance, state: State, status: Status) -> list[Fact]:
         ("corpus", _with("corpus", i.corpus, stats)),
         ("edges", _edges(i)),
         ("findings", ", ".join(finds)),
-        ("last new", last_new_cell(i.last_find_t, status)[0] or "none yet"),
+        (
+            "last new",
+            last_new_cell(i.last_find_t, status)[0] or "none" + " yet" * (not status.over),
+        ),
         *((f.title, _with(f.name, number, stats)) for f, number in titled(stats)),
     ]
     if stats.stability >= 0:
@@ -227,21 +231,26 @@ def tally(
     *,
     brief: bool = False,
     lost: Callable[[Instance], bool] = lambda _: False,
+    died: Callable[[Instance], bool] = lambda _: False,
 ) -> Line:
     """Return the numbers of instances by state, those in trouble last and bold.
 
     ``brief``: without the states' names. ``lost``: whether the last known state of an instance is
-    shown, because no supervisor runs, or its host is not connected.
+    shown, because no supervisor runs, or its host is not connected. ``died``: see
+    :func:`has_died`.
     """
-    counts = Counter((lost(i) and i.state not in ENDED, i.state, state_word(i)) for i in instances)
-    order = sorted(counts, key=lambda s: (s[1] in TROUBLE, s[0], s[1] != "running", s))
+    counts = Counter(
+        (died(i) or i.state in TROUBLE, lost(i) and i.state not in ENDED, i.state, state_word(i))
+        for i in instances
+    )
+    order = sorted(counts, key=lambda s: (*s[:2], s[2] != "running", s))
     spans = []
-    for gone, state, word in order[:NAMED]:
+    for bad, gone, state, word in order[-NAMED:]:
         sign = "?" if gone else state_sign(state)
-        loud = "bold " if state in TROUBLE else ""
-        number = counts[gone, state, word]
-        words = f"{sign} {number} " + ("" if brief else f"{plain(word, 12)}  ")
-        spans.append(TextSpan(words, "muted" if gone else loud + state_style(state)))
+        style = f"bold {state_style(state if state in TROUBLE else 'failed')}"
+        words = f"{sign} {counts[bad, gone, state, word]} "
+        words += "" if brief else f"{plain(word, 12)}  "
+        spans.append(TextSpan(words, "muted" if gone else style if bad else state_style(state)))
     return spans
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from fuzztui.kernel.model.mutants import (
@@ -55,6 +56,8 @@ _RANKS = {
 }
 
 _STEERED = {"promoted": "▲ promoted", "first": "↑ first", "last": "↓ last"}
+
+_WORD = re.compile(r"[^\s(),;]+")
 
 CONTEXT = 12
 """Maximal number of characters before a change, and of the replaced text."""
@@ -117,6 +120,16 @@ def place(mutant: Mutant) -> str:
 def brief_place(mutant: Mutant) -> str:
     """Return :func:`place` without the folder."""
     return place(replace(mutant, file=mutant.file.rpartition("/")[2] or mutant.file))
+
+
+def with_places(text: str, mutants: Mapping[str, Mutant]) -> str:
+    """Return ``text`` with :func:`place` instead of ids of mutants, which no row shows."""
+
+    def placed(word: re.Match[str]) -> str:
+        mutant = mutants.get(word[0])
+        return word[0] if mutant is None else place(mutant)
+
+    return _WORD.sub(placed, text)
 
 
 def brief_change(before: str, after: str) -> str:

@@ -6,6 +6,7 @@ for its host.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,13 +128,12 @@ def examples_command(run: Path | None) -> str:
     return "" if root is None else f"cd {shell.word(str(root))} && {WRITE_EXAMPLES}"
 
 
-def start_commands(run: Path) -> list[str]:
-    """Return the command lines that check a run's campaign, and start it again."""
+def start_commands(run: Path) -> list[list[str]]:
+    """Return the words of the commands that check a run's campaign, and start it again."""
     file = _files.get(run)
     if file is None or tested_project(file) is not None:
         file = run / "campaign.toml"
-    words = (["fuzztui", "check", str(file)], ["fuzztui", str(file)])
-    return [run_command(run, each) for each in words]
+    return [["fuzztui", "check", str(file)], ["fuzztui", str(file)]]
 
 
 def run_command(run: Path, words: Sequence[str]) -> str:
@@ -143,6 +143,20 @@ def run_command(run: Path, words: Sequence[str]) -> str:
         return shell.command(words)
     there = shell.command([path_there(run, word) for word in words])
     return shell.command(["ssh", origin.address, there])
+
+
+def near_command(run: Path, words: Sequence[str]) -> str:
+    """Return :func:`run_command` with paths as the current directory has them, if shorter."""
+    return run_command(run, words if run in _mirrored else [_near(word) for word in words])
+
+
+def _near(word: str) -> str:
+    if not word.startswith("/"):
+        return word
+    try:
+        return min(word, os.path.relpath(word), key=len)
+    except OSError:  # the current directory is gone
+        return word
 
 
 def path_there(run: Path | None, path: str) -> str:

@@ -30,6 +30,9 @@ STALE_S = 10.0
 AFL_STALE_S = 120.0
 """The same for AFL, which may write its statistics once a minute: two writes are missing."""
 
+NO_TROUBLE = 3
+"""The rank of an instance without trouble."""
+
 NOTHING = FindingTally()
 
 AFL = "afl"
@@ -74,6 +77,8 @@ class Status:
     """Findings by category."""
     yields: CampaignYields = field(default_factory=CampaignYields)
     """Finds per CPU hour."""
+    troubled: int = 0
+    """Number of instances that do not fuzz and need the user's attention."""
     unseen: int = 0
     """Number of groups of findings since the user last looked at them."""
     unmeasured: str = ""
@@ -188,6 +193,22 @@ class Status:
         return valid / (valid + invalid) if valid >= 0 and invalid >= 0 < valid + invalid else -1.0
 
 
+def has_died(instance: Instance, *, over: bool) -> bool:
+    """Whether a watched instance is stopped, while the campaign is not ``over``.
+
+    What stopped it is unknown. An instance of a supervisor stops by a command only.
+    """
+    is_watched = bool(instance.directory) and not instance.mutant
+    return is_watched and instance.state == "stopped" and not over
+
+
+def trouble_rank(instance: Instance, *, over: bool) -> int:
+    """Return the place of an instance among those that need the user's attention, or the last."""
+    if has_died(instance, over=over):
+        return 1
+    return {"failed": 0, "stalled": 2}.get(instance.state, NO_TROUBLE)
+
+
 def status_of(
     state: State,
     now: float,
@@ -237,6 +258,11 @@ def status_of(
         cycles=(min(cycles), max(cycles)) if cycles else (-1, -1),
         found=found,
         yields=campaign_yields(state) if yields is None else yields,
+        troubled=sum(
+            trouble_rank(i, over=state.state in ENDED) < NO_TROUBLE
+            for i in instances
+            if not (i.mutant and i.state in ENDED)
+        ),
         unseen=unseen,
         unmeasured=unmeasured(state),
         quiet_s=quiet,

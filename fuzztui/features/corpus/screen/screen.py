@@ -27,7 +27,7 @@ from fuzztui.kernel.model.state import Changes, Entry, State
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
-from fuzztui.tui.base.columns import NEVER, Cell, Column, count_column
+from fuzztui.tui.base.columns import NARROW, NEVER, Cell, Column, count_column
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.box import BoxScreen
 from fuzztui.tui.frame.command_sender import pending_for
@@ -77,6 +77,7 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
             Column("entry", "entry", lambda e: (e.key, "bold"), lambda e: (e.instance, e.id),
                    max=18),
             Column("steer", "steer", self._steer, lambda e: (e.steer, e.favored), min=10, max=10,
+                   spare_below=NARROW, stays=True,
                    value=lambda e: e.steer or "favored" * e.favored),
             Column("input", "input", self._start, min=24, max=200, flex=True, needs=66,
                    searched=lambda e: e.preview),

@@ -73,7 +73,7 @@ def finding_lines(
         lines.append([TextSpan("at ", "muted"), TextSpan(plain(finding.place), "bold")])
     lines += verdict_lines(finding, state)
     lines += _for_pytest(finding, run)  # in a low pane, too
-    if minimising is not None and minimising.state == "pending":
+    if minimising is not None:  # the result, too: a low pane has no more lines in view
         lines.append(minimising_line(minimising))
     whole = len(smaller) <= FIRST_ROWS + 1
     lines += smaller if whole else smaller[:FIRST_ROWS]
@@ -130,8 +130,6 @@ def finding_lines(
     if run is not None and where is not None:
         now = Path(moved) if moved else where.path
         lines.append(pair("reproduce", repro_command(run, now), "valid"))
-    if minimising is not None and minimising.state != "pending":
-        lines.append(minimising_line(minimising))
     return lines + _members(finding, state) + lineage_lines(finding, lineage, state)
 
 
@@ -207,10 +205,10 @@ def minimising_line(command: CommandStatus) -> Line:
     return [*line, TextSpan(f" {plain(words)}" if words else "", "pending")]
 
 
-def no_findings_lines() -> list[Line]:
-    """Return what a finding is, for a campaign without one."""
+def no_findings_lines(*, over: bool) -> list[Line]:
+    """Return what a finding is, for a campaign without one. ``over``: the campaign has ended."""
     return [
-        [TextSpan("No input has failed yet.", "bold")],
+        [TextSpan(f"No input has failed{'' if over else ' yet'}.", "bold")],
         [],
         [TextSpan("An input that crashes or hangs the target is shown here, with its stack.")],
         [],

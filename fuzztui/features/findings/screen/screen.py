@@ -21,6 +21,7 @@ from fuzztui.features.source.index import location
 from fuzztui.kernel.base.signals import is_by_signal
 from fuzztui.kernel.model.finding_tallies import groups
 from fuzztui.kernel.model.groups import regrouping
+from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Changes, CommandStatus, Finding
 from fuzztui.kernel.model.verdicts import given_about, verdict_of
 from fuzztui.kernel.wire.commands import (
@@ -187,7 +188,7 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
                 if finding is not None and finding.signature:
                     touched.update(state.groups.get(finding.signature, ())[:1])
             self.table.touch(touched)
-        elif not changes.commands:
+        elif not (changes.commands or changes.campaign):
             return
         if changes.reset or changes.commands:
             before, self._minimisings = self._minimisings, minimisings(state)
@@ -198,6 +199,11 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
     def _count(self) -> None:
         """Show the number of rows; a short list is above the details."""
         super()._count()
+        over = self.campaign.state in ENDED
+        if self.campaign.findings:
+            self.table.show_empty("no finding passes the filter")
+        else:
+            self.table.show_empty("no findings" if over else "no findings yet")
         rows = len(self.table.rows)
         few = rows <= FEW
         self.set_class(few, "-few")
@@ -212,7 +218,8 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
 
     def nothing(self) -> Sequence[Line]:
         """Return what fills the table."""
-        return () if self.campaign.findings else no_findings_lines()
+        over = self.campaign.state in ENDED
+        return () if self.campaign.findings else no_findings_lines(over=over)
 
     def details(self, row: Finding, preview: Inputs | None, size: Size) -> Sequence[Line]:
         """Return title, location, report, other files of the group, minimised input, input."""

@@ -12,7 +12,7 @@ from fuzztui.features.fuzzfirst.screen.worklist_text import verdict
 from fuzztui.kernel.model.progress import AT_WORK
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.tui.base import format
-from fuzztui.tui.base.columns import NEVER, Cell, Column
+from fuzztui.tui.base.columns import NARROW, NEVER, Cell, Column
 from fuzztui.tui.labels.mutants import brief_place
 
 
@@ -71,7 +71,8 @@ def worklist_columns(context: WorklistColumnContext) -> Sequence[Column[Mutant]]
         Column("number", "#", number, order, "right", min=3, max=7),
         Column("stage", "status", status, lambda m: (m.stage, m.state), min=10, max=14),
         # As wide as pending commands and the end of the budget: commands move no column.
-        Column("turn", "turn", turn, None, min=13, max=16, needs=50),
+        Column("turn", "turn", turn, None, min=13, max=16, needs=50, spare_below=NARROW,
+               stays=True),
         Column("place", "where", dimmed(_place), lambda m: (m.file, m.line), max=PLACE),
         Column("change", "change", dimmed(change_cell), lambda m: (m.before, m.after), min=18,
                max=120, flex=True),

@@ -8,7 +8,7 @@ from fuzztui.features.fuzzfirst.screen.mutant_details import PLACE, change_cell,
 from fuzztui.kernel.model.mutants import Knowledge
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.tui.base import format
-from fuzztui.tui.base.columns import NEVER, Cell, Column, count_column
+from fuzztui.tui.base.columns import NARROW, NEVER, Cell, Column, count_column
 from fuzztui.tui.labels.legend import Legend
 from fuzztui.tui.labels.mutants import GROUP_LABELS, group_rank, place, rank, state_sign
 
@@ -41,9 +41,9 @@ def columns(
             "state", "state", state, order, min=9, max=15,
         ),
         Column(
-            # Always shown, with a fixed width: a command moves no other column.
+            # With a fixed width: no command, or in a narrow table only the first, moves others.
             "steer", "steer", steer, lambda m: m.steer, min=STEER, max=STEER, needs=50,
-            descending=True
+            spare_below=NARROW, stays=True, descending=True
         ),
         Column("operator", "operator", _operator, lambda m: m.operator, max=12, needs=50),
         Column(

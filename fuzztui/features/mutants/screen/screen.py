@@ -324,10 +324,16 @@ class MutantsScreen(MutantControls):
     def _count(self) -> None:
         super()._count()
         rows = self.table.rows
-        narrowed = bool(self._only or self._group or rows.filter_text or self._filter.passes)
-        words = GROUP_LABELS.get(self._group) or progress_label(self._only) or "shown"
+        by_text = bool(rows.filter_text or self._filter.passes)
+        filters = [GROUP_LABELS.get(self._group, ""), progress_label(self._only)]
+        filters = [word for word in filters if word]
+        if by_text and filters:
+            filters.append(plain(f'"{self.query_one(FilterBar).text}"'))
+        words = " + ".join(filters) or "shown"
         passing = f"{len(rows):,}/{rows.total:,}"
-        self.table.empty = "no mutant passes the filter" if rows.total else "no mutants"
+        which = f"is {words} (esc shows all)" if filters else "passes the filter"
+        self.table.show_empty(f"no mutant {which}" if rows.total else "no mutants")
+        narrowed = by_text or filters
         self.table.set_caption(*((f"{words} {passing}", passing, words) if narrowed else ()))
 
     def nothing(self) -> Sequence[Line]:
@@ -486,13 +492,11 @@ class MutantsScreen(MutantControls):
         self.host.when_free(lambda: self.narrow(text))
 
     def do_table_unfilter(self) -> None:
-        """Remove the filter; without a filter, show all states again."""
-        marked = bool(self.table.marks)
-        free = self.focused is not self.pane and not self.query_one(FilterBar).text and not marked
-        if self._group and free:
+        """Remove all filters at once; before that, unmark all rows."""
+        narrowed = bool(self._group or self._only)
+        if narrowed and self.focused is not self.pane and not self.table.marks:
+            self.query_one(FilterBar).close()
             self._show_group("")
-        elif self._only and free:
-            self._show_only("")
         else:
             super().do_table_unfilter()
 

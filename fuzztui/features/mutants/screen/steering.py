@@ -37,6 +37,7 @@ from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.local_verdict import record_verdict
+from fuzztui.tui.labels.mutants import with_places
 
 
 class MutantControls(ListingScreen[Mutant, SourceExcerpt]):
@@ -130,7 +131,7 @@ class MutantControls(ListingScreen[Mutant, SourceExcerpt]):
             return
         count = sum(scope.count for scope in scopes)
         select = scopes[0].select
-        what = select if count == 1 else f"{count:,} mutants"
+        what = with_places(select, self.campaign.mutants) if count == 1 else f"{count:,} mutants"
         if count > 1 and not select.startswith("id="):
             what += f" ({select})"
 

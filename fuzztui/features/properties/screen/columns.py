@@ -10,9 +10,6 @@ from fuzztui.tui.base.columns import Cell, Column, count_column
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.legend import Legend
 
-SHARE = "share"
-"""The column by which the table is sorted at first."""
-
 STYLES = {
     "not run": "muted", "failed": "crash", "off": "muted", "run": "valid", "passed": "valid",
 }  # fmt: skip
@@ -38,7 +35,7 @@ def columns(
                lambda r: r.name, min=24, flex=True, cut=brief_name, searched=lambda r: r.name),
         Column("state", "state", lambda r: (r.state, STYLES[r.state]), lambda r: r.state, min=7,
                value=lambda r: r.state),
-        Column(SHARE, "share", _share, lambda r: r.share, "right", min=5, descending=True),
+        Column("share", "share", _share, lambda r: r.share, "right", min=5, descending=True),
         Column("weight", "weight", weight, lambda r: r.weight, "right", min=6, descending=True,
                spare=True),
         count_column("killed", "killed", lambda r: r.killed, "killed", spare=True),

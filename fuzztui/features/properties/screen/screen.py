@@ -9,7 +9,7 @@ from textual.geometry import Size
 
 from fuzztui.features.properties.fold import PropertyRow, has_properties, property_rows
 from fuzztui.features.properties.screen.actions import PropertyContext
-from fuzztui.features.properties.screen.columns import SHARE, columns, shared_start
+from fuzztui.features.properties.screen.columns import columns, shared_start
 from fuzztui.features.properties.screen.detail import (
     findings_of,
     no_properties_lines,
@@ -59,9 +59,14 @@ class PropertiesScreen(SteeredScreen[PropertyRow, None]):
         return has_properties(state)
 
     def make_table(self) -> BigTable[PropertyRow]:
-        """Return the table, the largest shares first."""
-        every = columns(self._weight_asked, lambda: self._shared)
-        return BigTable(every, empty="no properties yet", first=SHARE, reverse=True)
+        """Return the table, failed properties first, then the largest shares."""
+        table = BigTable(
+            columns(self._weight_asked, lambda: self._shared),
+            empty="no properties yet",
+            rank=lambda row: (row.state != "failed", -row.share),
+        )
+        table.own_order = "failed first"
+        return table
 
     def sources(self) -> Sequence[object]:
         """Return figures, and the states of the instances and the campaign."""

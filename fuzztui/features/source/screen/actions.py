@@ -81,7 +81,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "Run the corpus again: the smallest entry of each line, and coverage that the log lacks",
         check=why_not_measure, footer=14),
     _action("source.edit", ("e",), "Editor", "Open the file at this line in $EDITOR",
-        check=why_no_row, footer=18, run="row.edit"),
+        check=why_no_row, footer=18, run="row.edit", local=True),
     _action("source.copy", ("c",), "Copy location", "Copy path and line", check=why_no_row,
         footer=23),
 )  # fmt: skip

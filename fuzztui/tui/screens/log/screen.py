@@ -196,6 +196,13 @@ class LogScreen(ListingScreen[Record, None]):
         self._scan()
         self._title()
 
+    def do_table_unfilter(self) -> None:
+        """Remove all filters at once; from the details: go to the table."""
+        on_table = self.focused is not self.pane
+        super().do_table_unfilter()
+        if on_table and self.source.query != (default := Query()):
+            self._ask(default)
+
     def do_log_kind(self) -> None:
         """Show the next group of events."""
         query = self.source.query
@@ -230,6 +237,8 @@ class LogScreen(ListingScreen[Record, None]):
         shown = query.group or "everything"
         if query.instance or query.host:
             shown += f" of {query.instance or f'host {query.host}'}"
+        if query.text.strip():
+            shown += plain(f' with "{query.text.strip()}"')
         share = self.source.progress(self._last)
         empty = f"no {shown} to show yet"
         if share < 1 and not self._problem:

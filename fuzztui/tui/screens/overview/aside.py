@@ -83,7 +83,8 @@ class Aside(Canvas):
     def _findings(self, width: int, stack: int) -> list[Line]:
         """The latest finding with ``stack`` lines of its report, and a row for each one before."""
         if not self._found:
-            return [_title("Latest finding", "", width), [TextSpan(" none yet", "muted")]]
+            none = " none" if self._status.over else " none yet"
+            return [_title("Latest finding", "", width), [TextSpan(none, "muted")]]
         finding = self._found[0][0]
         detail = finding.detail
         report = report_lines(detail, finding.place, finding.category) if detail else []

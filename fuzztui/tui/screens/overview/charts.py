@@ -22,6 +22,7 @@ from fuzztui.tui.base.chart import AXIS, WAITING, Chart, ChartContent, Curve, Ma
 from fuzztui.tui.base.timeaxis import TimeAxis
 from fuzztui.tui.frame.actions import bindings
 from fuzztui.tui.frame.ghost import Ghost
+from fuzztui.tui.frame.table import LOADING
 from fuzztui.tui.labels.states import STEERED, finding_sign, state_sign
 from fuzztui.tui.labels.status import Status
 
@@ -101,19 +102,24 @@ def _findings(look: Look) -> ChartContent:
     curves = [
         Curve(k.plural, k.category, *findings(look.state, k, look.heads.get(k, ()))) for k in KINDS
     ]
-    return ChartContent("Findings", curves, format.whole, from_zero=True)
+    there = [curve for curve in curves if curve.times]
+    title = there[0].label.capitalize() if len(there) == 1 else "Findings"
+    return ChartContent(title, curves, format.whole, from_zero=True)
 
 
 def findings(
     state: State, kind: FindingKind, heads: Sequence[float]
 ) -> tuple[Sequence[float], Sequence[float]]:
-    """Return campaign times and numbers of groups of findings; ``heads``: their first times."""
+    """Return campaign times and numbers of groups of findings; empty if there is no finding.
+
+    ``heads``: the first times of the groups.
+    """
     if heads:
         return [0.0, *heads], [float(n) for n in range(len(heads) + 1)]
     # The engines' counts, unless the files in this folder are known.
     known = any(kind_of(f.category).folder == kind.folder for f in state.findings.values())
     series = state.series.get(kind.folder)
-    if series is None or known or not kind.default:
+    if series is None or known or not kind.default or not any(series.values):
         return [], []
     return list(series.times), list(series.values)
 
@@ -221,6 +227,7 @@ class ChartGrid(Grid, can_focus=True):
         shown = charts[first : first + room]
         self._graphs = [_with_points(draw(look)) for draw in shown]
         self._arrange(columns, rows)
+        empty = LOADING if status.caught_up < 1 else WAITING
         page = f"charts {self._page + 1}/{pages} · " if pages > 1 else ""
         self._view = View(
             now=state.t,
@@ -229,7 +236,7 @@ class ChartGrid(Grid, can_focus=True):
             marks=marks(state, heads),
             divide=state.stage_t if state.stage == "target" and "round" not in state.plan else -1.0,
             note=page + window,
-            empty=f"the campaign has {status.state}: no statistics" if status.over else WAITING,
+            empty=f"the campaign has {status.state}: no statistics" if status.over else empty,
         )
         self._redraw()
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
 from fuzztui.tui.base.text import fit, plain
+from fuzztui.tui.base.wrap import wrap
 from fuzztui.tui.frame.host import host
 from fuzztui.tui.labels.closing import NAME_CELLS, ClosingRow
 
@@ -21,7 +22,7 @@ class ClosingCard(Canvas):
     def __init__(self) -> None:
         super().__init__()
         self._title = ""
-        self._copied = 0
+        self._copied = self._high = 0
         self._rows: Sequence[ClosingRow] = ()
 
     def show(self, title: str, rows: Sequence[ClosingRow]) -> None:
@@ -30,7 +31,18 @@ class ClosingCard(Canvas):
             return
         self._title, self._rows = title, rows
         self.display = bool(rows)
-        self.styles.height = 1 + len(rows)
+        self._fit()
+
+    def on_resize(self) -> None:
+        """Wrap command lines to the new width."""
+        self._fit()
+
+    def _fit(self) -> None:
+        # Before the first layout the card has no width; it will get its neighbours'.
+        width = self.size.width or self.screen.size.width
+        height = len(self.paint(width, 0))
+        if height != self._high:
+            self.styles.height = self._high = height
         self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
@@ -43,12 +55,13 @@ class ClosingCard(Canvas):
         for n, row in enumerate(self._rows):
             click = str(n)
             name = TextSpan(f" {row.name:<{NAME_CELLS}} ", "muted", click)
-            lines.append([name, TextSpan(fit(plain(row.text), room), row.style, click)])
+            text = plain(row.text) if not row.screen else fit(plain(row.text), room)
+            lines += wrap([name, TextSpan(text, row.style, click)], width)
         return lines
 
     def next_command(self) -> str:
         """Return the next of the card's command lines, in turns; "" if the card has none."""
-        lines = [row.text for row in self._rows if not row.screen]
+        lines = [row.copied for row in self._rows if not row.screen]
         self._copied += 1
         return lines[(self._copied - 1) % len(lines)] if lines else ""
 
@@ -58,4 +71,4 @@ class ClosingCard(Canvas):
         if row.screen:
             host(self).go_to_row(row.screen, row.key)
         else:
-            host(self).copy(row.text, "command")
+            host(self).copy(row.copied, "command")

@@ -17,6 +17,7 @@ from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.frame.actions import bindings
 from fuzztui.tui.frame.heat import heat_strip
 from fuzztui.tui.frame.host import host
+from fuzztui.tui.frame.table import LOADING
 from fuzztui.tui.labels.event_rows import EventRow, event_rows, moment_rows
 
 _TITLE, _STORY = " Events ", " Story "
@@ -37,6 +38,7 @@ class EventList(Canvas, can_focus=True):
         super().__init__()
         self._rows: Sequence[EventRow] = ()
         self._advice = ""
+        self._empty = LOADING
         self._title_text = _TITLE
         self._gains: tuple[Gains, float] | None = None
         """The gains that the title shows, and the campaign time until which; None: none."""
@@ -65,6 +67,11 @@ class EventList(Canvas, can_focus=True):
             self._cursor = next(at, self._cursor)
         self._move(0)
 
+    def show_loading(self, *, loading: bool) -> None:
+        """Show, without events, whether the log is still being read."""
+        self._empty = LOADING if loading else "waiting for the first event…"
+        self.repaint()
+
     def advise(self, text: str) -> None:
         """Show an advice in the title; an empty string: none."""
         self._advice = text
@@ -84,7 +91,7 @@ class EventList(Canvas, can_focus=True):
         """Draw a title and one event per line."""
         lines: list[Line] = [self._title(width)]
         if not self._rows:
-            return [*lines, [TextSpan(" waiting for the first event…", "muted")]]
+            return [*lines, [TextSpan(f" {self._empty}", "muted")]]
         self._scroll(height - 1)
         shown = self._rows[self._top : self._top + height - 1]
         # Watched trees have long instance names; the text is more important.

@@ -34,7 +34,7 @@ from fuzztui.tui.labels.hosts import host_facts
 from fuzztui.tui.labels.instance_columns import age_cell, ages, columns
 from fuzztui.tui.labels.instances import present, whole
 from fuzztui.tui.labels.mutants import brief_place
-from fuzztui.tui.labels.status import AFL, Status
+from fuzztui.tui.labels.status import AFL, Status, trouble_rank
 from fuzztui.tui.screens.overview.aside import Aside
 from fuzztui.tui.screens.overview.charts import ChartGrid
 from fuzztui.tui.screens.overview.closing_card import ClosingCard
@@ -43,13 +43,19 @@ from fuzztui.tui.screens.overview.tables import HostTable, HostTabs, InstanceStr
 from fuzztui.tui.screens.overview.tiles import Tiles
 
 ROOMY = 38
-"""Rows of a terminal from which on charts have seven rows."""
+"""Rows of a terminal from which on charts have seven rows, until the closing card needs them."""
 
 MAX_INSTANCES = 8
 """Lines of the instance table; a fleet of more instances gets more room, and scrolls."""
 
 MAX_ON_HOSTS = 4
 """The same for a campaign on hosts, whose tabs and warnings need room, too."""
+
+CHART_ROWS = 6
+"""Rows of the charts in a low terminal."""
+
+EVENT_ROWS = 4
+"""Rows of the event list, with its title, for which charts are hidden after the end."""
 
 CALM_S = 20.0
 """Seconds without old statistics after which the column of ages is hidden: it must not flicker."""
@@ -97,7 +103,8 @@ class OverviewScreen(CampaignScreen):
         &.-short #lower, &.-tiny #lower { height: 1fr; }
         &.-short Tiles, &.-short #instances, &.-short HostTabs { margin-top: 0; }
         &.-tiny Tiles, &.-tiny #instances, &.-tiny HostTabs { margin-top: 0; }
-        &.-tiny #charts { display: none; }
+        &.-tiny #charts, &.-crowded #charts { display: none; }
+        &.-crowded #instances { max-height: 4; }
     }
     """
 
@@ -119,21 +126,19 @@ class OverviewScreen(CampaignScreen):
         yield Tiles()
         yield from overview_lines()
         yield ChartGrid(id="charts")
+        every = columns(
+            lambda: self.host.status, self._pending_of, self._mutant_of, self._series_of
+        )
+        instances = BigTable(
+            [*every, *feature_columns(lambda: self.campaign)],
+            rank=lambda i: trouble_rank(i, over=self.host.status.over),
+            id="instances",
+        )
+        instances.own_order = "trouble first"
         yield Horizontal(
             Vertical(
                 HostTabs(),
-                BigTable(
-                    [
-                        *columns(
-                            lambda: self.host.status,
-                            self._pending_of,
-                            self._mutant_of,
-                            self._series_of,
-                        ),
-                        *feature_columns(lambda: self.campaign),
-                    ],
-                    id="instances",
-                ),
+                instances,
                 HostTable(lambda: self.host.status),
                 InstanceStrip(),
                 ClosingCard(),
@@ -214,6 +219,7 @@ class OverviewScreen(CampaignScreen):
         self._show_totals(status)
         events = self.query_one(EventList)
         events.advise(status.advice)
+        events.show_loading(loading=status.caught_up < 1)
         if status.mode == "live":  # in a replay the timeline shows them
             events.heat(Gains.of(self.campaign, named=False), status.now)
         self._close(status)
@@ -236,6 +242,21 @@ class OverviewScreen(CampaignScreen):
         rows = closing_rows(state, status, self.host.run_dir) if ended else []
         self.query_one(ClosingCard).show(closing_title(status.state, status.reason), rows)
         self._show_events()
+        self._lay_out(state)
+        self.call_after_refresh(self._make_room)
+
+    def _make_room(self) -> None:
+        """Hide the charts of a low terminal if the closing card leaves no room for events."""
+        card, left = self.query_one(ClosingCard), self.query_one("#left")
+        crowded = False
+        if card.display and self.has_class("-short") and not self.has_class("-fleet"):
+            own = (EventList, BigTable)
+            others = (w for w in left.children if w.display and not isinstance(w, own))
+            used = sum(w.outer_size.height for w in others)
+            used += 1 + max(1, len(self.instances.rows))
+            used += CHART_ROWS if self.has_class("-crowded") else 0
+            crowded = left.size.height - used < EVENT_ROWS
+        self.set_class(crowded, "-crowded")
 
     def _hide_ages(self, status: Status) -> None:
         """Hide the column of ages some time after the last age was shown."""
@@ -297,7 +318,8 @@ class OverviewScreen(CampaignScreen):
         before = self.classes
         self.set_class(state.engine == AFL, "-afl", update=False)
         self.set_class(bool(state.hosts), "-hosts", update=False)
-        self.set_class(self.size.height >= ROOMY, "-roomy", update=False)
+        roomy = self.size.height >= ROOMY and not self.query_one(ClosingCard).display
+        self.set_class(roomy, "-roomy", update=False)
         if self.classes != before:
             self.update_node_styles()  # of all widgets: once
 
@@ -446,4 +468,5 @@ class OverviewScreen(CampaignScreen):
         """Fit charts into the new size."""
         self._lay_out(self.campaign)
         self.redraw_charts()
+        self.call_after_refresh(self._make_room)
         self.call_after_refresh(self.host.when_free, lambda: self._show_aside(Changes()))

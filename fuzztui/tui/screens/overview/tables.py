@@ -13,7 +13,7 @@ from fuzztui.tui.frame.table_tabs import TableTabs
 from fuzztui.tui.labels.facts import Fact, flow
 from fuzztui.tui.labels.hosts import host_ages, host_columns, hosts_strip
 from fuzztui.tui.labels.instances import glance, present, tally
-from fuzztui.tui.labels.status import Status
+from fuzztui.tui.labels.status import Status, has_died
 
 HOSTS = "overview.hosts"
 """The action that switches between the tables."""
@@ -93,14 +93,14 @@ class InstanceStrip(Canvas):
         super().__init__()
         self._facts: Sequence[Fact] = ()
         self._fleet: list[Instance] = []
-        self._lost: Callable[[Instance], bool] = lambda _: False
+        self._status = Status()
 
     def show(self, instance: Instance | None, state: State, status: Status) -> None:
         """Draw the facts about ``instance``."""
         self._facts = () if instance is None else glance(instance, state, status)
         there = present(state.instances.values())
         self._fleet = there if len(there) > FEW else []
-        self._lost = status.is_out_of_reach
+        self._status = status
         self.repaint()
 
     def show_facts(self, facts: Sequence[Fact]) -> None:
@@ -110,7 +110,13 @@ class InstanceStrip(Canvas):
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw as many facts as fit, and the fleet's states at the right."""
-        counts = tally(self._fleet, brief=width < WIDE, lost=self._lost)
+        status = self._status
+        counts = tally(
+            self._fleet,
+            brief=width < WIDE,
+            lost=status.is_out_of_reach,
+            died=lambda i: has_died(i, over=status.over),
+        )
         room = width - width_of(counts) - 1
         if not counts or room < width // 2:
             return flow(self._facts, width, height)

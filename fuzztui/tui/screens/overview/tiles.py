@@ -152,13 +152,17 @@ def _findings(s: Status, kind: FindingKind, tally: FindingTally) -> Tile:
     more = "≥" if s.stats.findings_not_saved > 0 and tally.files else ""  # engine.max_findings
     value = more + format.count(tally.groups or tally.files)
     last = _since("last", tally.last_t, s)
-    if tally.files > tally.groups > 0:
+    if tally.files > max(tally.groups, 1):
         left = format.count(tally.unexamined)
         words = [f"{left} not examined", f"{left} not run"]  # the second one: on a narrow screen
-        words = words if tally.unexamined else [f"{format.count(tally.files)} files"]
+        if not tally.groups:  # the number is the files', and will fall as groups become known
+            words = ["files, not examined", "files"]
+        elif not tally.unexamined:
+            words = [f"{format.count(tally.files)} files"]
         below = [f"{words[0]}, {text}" for text in last if text] + [*words]
     else:
-        below = [*last] if tally.files or kind is not CRASH else ["none yet"]
+        none = "none" if s.over else "none yet"
+        below = [*last] if tally.files or kind is not CRASH else [none]
     return Tile(kind.label, value, kind.category, below)
 
 

@@ -1,0 +1,1 @@
+"""The screens of a run in a browser: who gets in, the server, its page."""
