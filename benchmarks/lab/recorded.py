@@ -101,6 +101,8 @@ class Record(Feedback):
         executor, form, meter = parts.executor, parts.executor.form, self._meter
         for thing, name, part in (
             (executor, "run", "testing"),
+            (executor, "trial", "testing"),
+            (executor, "complete", "testing"),
             (form, "build", "generation"),
             (form, "annotate", "generation"),
         ):

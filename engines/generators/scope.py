@@ -103,17 +103,11 @@ def _wrapped(function: Callable[..., Any], of: tuple[Any, ...] | None) -> Callab
 
         @functools.wraps(function)
         def whole(*args: Any, **kwargs: Any) -> Any:
-            if args and isinstance(args[0], Source):  # nearly always: a fast way
-                source = cast("Typed", args[0]) if args[0].typed else None
-            else:
-                source = source_in(args, kwargs)
-            if source is None:
+            is_first = args and isinstance(args[0], Source)  # nearly always: a fast way
+            source = args[0] if is_first else source_in(args, kwargs)
+            if source is None or not source.typed:
                 return function(*args, **kwargs)
-            call = source.begin_call(known[0] if known else makes(), 2)
-            try:
-                return function(*args, **kwargs)
-            finally:
-                source.end_call(call)
+            return source.call(makes, function, args, kwargs)
 
         made = whole
     setattr(made, _MADE, makes)

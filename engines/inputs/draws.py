@@ -243,13 +243,13 @@ class NotingSource(Source):
         """The number of noted draws."""
         return len(self.notes)
 
-    def begin_call(self, types: tuple[str, ...], depth: int) -> int:
-        """Open the span of one call of a generator (as ``Typed.begin_call``)."""
-        return self.enter(_label(sys._getframe(depth)))
-
-    def end_call(self, call: int) -> None:
-        """Close the span."""
-        self.leave(call)
+    def call(self, makes: object, function: Callable[..., Any], args: Any, named: Any) -> Any:
+        """Call a generator in a span (as ``Typed.call``)."""
+        depth = self.enter(_label(sys._getframe(2)))
+        try:
+            return function(*args, **named)
+        finally:
+            self.leave(depth)
 
     def scope(self, types: tuple[str, ...], depth: int) -> _NotedCall:
         """A context manager for one call of a generator (as ``Typed.scope``)."""
@@ -258,9 +258,6 @@ class NotingSource(Source):
     def span(self, label: int) -> _NotedCall:
         """A context manager for one call of a strategy's part."""
         return _NotedCall(self, label)
-
-    def made(self, since: int, name: str) -> None:
-        """Do nothing: types are not noted."""
 
     def unmade(self, since: int) -> None:
         """Note that the value of the last span was not used."""

@@ -26,7 +26,8 @@ that no other code gets the address."""
 
 _ENDS: Final = ("fuzztui.", "hypothesis.")
 """Packages in whose code no field is made, and whose functions announce the fields of callers."""
-_DECORATOR: Final = "fuzztui.engines.generators.scope."  # calls functions with ``@generator``
+_CALLERS: Final = ("fuzztui.engines.generators.scope.", "fuzztui.engines.inputs.typed.")
+"""Modules that call functions with ``@generator``."""
 _COMPREHENSIONS: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 """Code whose text lies in that of its caller; so its place has the caller's fields, too."""
 
@@ -61,7 +62,7 @@ class Fields:
         caller = frame
         while caller.f_code.co_name in _COMPREHENSIONS and caller.f_back is not None:
             caller = caller.f_back
-        is_outermost = is_end or _module(caller.f_back) == _DECORATOR
+        is_outermost = is_end or _module(caller.f_back) in _CALLERS
         if is_outermost and not fields:
             self.plain.add(number)
         self._known[number] = found = fields, is_outermost, frame.f_code

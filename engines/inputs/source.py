@@ -45,6 +45,8 @@ class Source:
     """Draws from a Hypothesis strategy; ``engines/strategies`` sets it when it is imported."""
     typed: ClassVar[bool] = False
     """Whether generators announce their calls to the source (``engines/generators``)."""
+    annotates: ClassVar[bool] = False
+    """Whether the source must know the types that strategies make."""
     noting: ClassVar[bool] = False
     """Whether the source notes each draw (``inputs/draws.py``)."""
     recording: ClassVar[bool] = False

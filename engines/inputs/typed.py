@@ -1,10 +1,10 @@
 """A source that records where in the generator each choice was drawn, and for which types.
 
 The SpotOn paper, III-C1: a choice has an *execution index* (EI) and a *type stack*. The EI is the
-hash of the generator calls in progress, the call site that draws, and how often that site has
-drawn in this call. The type stack contains the return types of those generators. An input that is
-made from a parent's choices by EI keeps unmutated choices in their roles, even if a mutation makes
-the generator take another path; in a plain sequence all later choices would shift.
+generator calls in progress, the call site that draws, and how often that site has drawn in this
+call. The type stack contains the return types of those generators. An input that is made from a
+parent's choices by EI keeps unmutated choices in their roles, even if a mutation makes the
+generator take another path; in a plain sequence all later choices would shift.
 
 The drawn bytes are always recorded as a plain sequence: from them a plain
 :class:`~fuzztui.engines.inputs.source.Source` makes the same input again.
@@ -13,10 +13,12 @@ The drawn bytes are always recorded as a plain sequence: from them a plain
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from operator import is_
 from types import FrameType
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from fuzztui.engines.inputs import source
 from fuzztui.engines.inputs.constants import ConstantPool
@@ -28,8 +30,9 @@ _OWN: Final = vars(source)
 
 _frame: Final = sys._getframe
 
-Call = tuple[int, int, dict[int, int]]
-"""The prefix of execution indexes, the type stack and the counts of the caller."""
+Sites = dict[int, Any]
+"""What one call draws first at each of its sites: the number of a choice; at the site + 1 a row,
+(number of its first choice, length, object(): no two rows are equal); at ~site a `DrawnCall`."""
 
 NO_TYPES: Final = 0
 """The number of the empty type stack."""
@@ -69,6 +72,30 @@ class TypeStacks:
         return len(self._types)
 
 
+class DrawnCall:
+    """A call of a generator, or of a part of a strategy, that has made choices of an input."""
+
+    __slots__ = ("args", "data", "end", "function", "named", "sites", "start")
+
+    def __init__(self, start: int) -> None:
+        self.start = self.end = start
+        """The offsets of its choices."""
+        self.data = b""
+        """The bytes of its choices."""
+        self.sites: Sites = {}
+        self.function: object = None
+        """None: the call must not be replayed."""
+        self.args: Sequence[object] = ()
+        self.named: Mapping[str, object] = {}
+
+    def has(self, args: Sequence[object], named: Mapping[str, object]) -> bool:
+        """Whether these are its arguments: the same objects, because ``==`` may run user code."""
+        if len(args) != len(self.args) or named.keys() != self.named.keys():
+            return False
+        values = map(self.named.get, named)
+        return all(map(is_, args, self.args)) and all(map(is_, named.values(), values))
+
+
 @dataclass(slots=True)
 class Annotated:
     """The choices of one input, numbered in the order in which they were drawn."""
@@ -79,8 +106,10 @@ class Annotated:
     """The number of each choice's type stack (:class:`TypeStacks`)."""
     start: list[int]
     """The offset of each choice in ``data``, and finally the end of the last one."""
-    number: dict[int, int]
-    """The number of the choice with an execution index."""
+    sites: Sites
+    """What is drawn outside of all calls."""
+    after: dict[Any, Any]
+    """What the same call draws next at the same site, by what it draws before."""
 
     def __len__(self) -> int:
         return len(self.stack)
@@ -89,17 +118,16 @@ class Annotated:
 class Typed(Source):
     """A source that examines the frames that draw from it.
 
-    Without ``parent`` choices come from ``data`` in order, as from a plain source, and are
-    annotated (:meth:`annotated`). With ``parent`` each choice is found by its execution index in
-    ``data``, which has the same layout as the parent's; a choice that the parent lacks is new.
+    Choices come from ``data`` in order, as from a plain source, and are annotated.
     """
 
     __slots__ = (
-        "_choice", "_counts", "_fields", "_from", "_made", "_notes", "_plain", "_prefix", "_row",
-        "_stack", "_stacks", "_starts",
+        "_calls", "_fields", "_made", "_plain", "_scopes", "_sites", "_stack", "_stack_of",
+        "_stacks", "_starts",
     )  # fmt: skip
 
     typed: ClassVar[bool] = True
+    annotates: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -109,150 +137,101 @@ class Typed(Source):
         stacks: TypeStacks,
         *,
         magic: ConstantPool | None = None,
-        parent: Annotated | None = None,
     ) -> None:
         """``stacks`` numbers the type stacks."""
-        super().__init__(data if parent is None else b"", limit, more, magic)
-        self._from = data
-        self._choice = None if parent is None else parent.number.get
-        self._starts = [] if parent is None else parent.start
+        super().__init__(data, limit, more, magic)
         self._stacks = stacks
         self._fields, self._plain = stacks.fields, stacks.fields.plain
         self._stack = NO_TYPES
-        self._prefix = 0
-        self._counts: dict[int, int] = {}
-        """By call site: the index of its next choice in the current generator call."""
-        self._row = 0
-        """The index of the next choice of a row (:meth:`Source.row`); 0: no row is being drawn."""
-        self._notes: list[tuple[int, int, int]] = []
+        self._sites: Sites = {}
+        """All that the current call has drawn, a list for each site."""
+        self._calls: list[DrawnCall] = []
+        self._starts: list[int] = []
+        self._stack_of: list[int] = []
         self._made: list[tuple[int, int, str]] = []
         """Choices (from, to) and the type made of them, which is only known afterwards."""
+        self._scopes = 0
+        """The number of calls of generators that yield."""
 
     def annotated(self) -> Annotated:
-        """The annotated choices; only for a source without a parent."""
-        data, notes = self.drawn(), self._notes
-        stacks = [stack for _, _, stack in notes]
+        """The annotated choices. Must be called once, at the end."""
+        data, stacks = self.drawn(), self._stack_of
         for begin, end, name in reversed(self._made):  # outer types were added last
             for choice in range(begin, end):
                 stacks[choice] = self._stacks.push(stacks[choice], name)
-        return Annotated(
-            data,
-            stacks,
-            [*(start for _, start, _ in notes), len(data)],
-            {index: choice for choice, (index, _, _) in enumerate(notes)},
-        )
+        after: dict[Any, Any] = {}
+        for call in self._calls:
+            call.data = data[call.start : call.end]
+        for sites in (self._sites, *(call.sites for call in self._calls)):
+            for site, drawn in sites.items():
+                sites[site] = drawn[0]
+                after.update(pairwise(drawn))
+        return Annotated(data, stacks, [*self._starts, len(data)], self._sites, after)
 
     def _advance(self, n: int) -> int:
-        # The hottest code of this engine, so nothing is called that can be inlined.
-        index = self._row
-        if index:
-            self._row, site = index + 1, 0  # the fields of a row are on the stack already
-        else:
-            frame = _frame(2)
-            while frame.f_globals is _OWN:
-                frame = frame.f_back  # type: ignore[assignment]
-            site = id(frame.f_code) + frame.f_lasti
-            counts = self._counts
-            found = counts.get(site)
-            index = hash((self._prefix, site)) if found is None else found
-            counts[site] = index + 1
-        at = self._pos
-        if self._choice is None:
-            stack = self._stack if site in self._plain else self._stack_at(frame)
-            self._notes.append((index, at, stack))
-            return Source._advance(self, n)
-        if at + n > self._limit:
-            raise Rejected(f"the generator drew more than {self._limit} bytes")
-        choice = self._choice(index)
-        if choice is None:
-            self._data += self._more(n)
-        elif n == 1:
-            self._data.append(self._from[self._starts[choice]])
-        else:
-            start = self._starts[choice]
-            value = self._from[start : min(start + n, self._starts[choice + 1])]
-            # The parent's block may have been shorter.
-            self._data += value if len(value) == n else value + self._more(n - len(value))
-        self._pos = at + n
-        return at
+        frame = _frame(2)
+        while frame.f_globals is _OWN:
+            frame = frame.f_back  # type: ignore[assignment]
+        # The instructions are inside the code object, so no two sites share this number.
+        site = id(frame.f_code) + frame.f_lasti
+        self._sites.setdefault(site, []).append(len(self._starts))
+        self._starts.append(self._pos)
+        self._stack_of.append(self._stack if site in self._plain else self._stack_at(frame))
+        return Source._advance(self, n)
 
     def row(self, n: int, below: int) -> list[int]:
         """Draw a row as a plain source does."""
-        # Indexes of their own: choices after the row must not shift with its length.
-        frame, before = _frame(1), self._stack
+        # A site of its own: choices after the row must not shift with its length.
+        frame = _frame(1)
         while frame.f_globals is _OWN:
             frame = frame.f_back  # type: ignore[assignment]
-        site = id(frame.f_code) + frame.f_lasti
-        self._row = index = hash((self._index(site), 2)) or 1
-        if self._choice is None and site not in self._plain:
-            self._stack = self._stack_at(frame)
+        if below < 1:
+            return Source.row(self, n, below)
+        n = max(n, 0)  # an empty row counts: those after it at this site must not shift, either
+        size = (below - 1).bit_length() + 7 >> 3 or 1
+        at = self._advance_row(frame, id(frame.f_code) + frame.f_lasti, n, size)
+        data = self._data[at : at + n * size]
+        if size == 1:
+            return [byte % below for byte in data]
+        return [int.from_bytes(data[i : i + size], "big") % below for i in range(0, n * size, size)]
+
+    def _advance_row(self, frame: FrameType, site: int, n: int, size: int) -> int:
+        stack = self._stack if site in self._plain else self._stack_at(frame)
+        self._sites.setdefault(site + 1, []).append((len(self._starts), n, object()))
+        at = self._pos
+        self._starts += range(at, at + n * size, size)
+        self._stack_of += [stack] * n
+        return Source._advance(self, n * size)
+
+    def call(self, makes: Callable[[], Any], function: Any, args: Any, named: Any) -> Any:
+        """Call a generator of the types that ``makes`` returns, for the caller's caller."""
+        before, scopes = (self._sites, self._stack), self._scopes
+        call, self._stack = self._begun(_frame(2), makes())
+        self._sites = call.sites
         try:
-            start = self._start_of_row(index, n) if 1 <= below <= 256 else -1
-            if start < 0:
-                return [self.below(below) for _ in range(n)]
-            at = self._pos
-            if self._choice is None:
-                Source._advance(self, n)
-                stack = self._stack
-                self._notes += [(index + i, at + i, stack) for i in range(n)]
-            elif at + n > self._limit:
-                raise Rejected(f"the generator drew more than {self._limit} bytes")
-            else:
-                self._data += self._from[start : start + n]
-                self._pos = at + n
+            return function(*args, **named)
         finally:
-            self._row, self._stack = 0, before
-        return [byte % below for byte in self._data[at : at + n]]
+            self._sites, self._stack = before
+            # What yields may draw after this call.
+            if scopes == self._scopes and args and args[0] is self:
+                call.function, call.args, call.named = function, args[1:], named
+                call.end = self._pos
 
-    def _start_of_row(self, index: int, n: int) -> int:
-        """Where ``n`` choices of a byte each, from this index on, are in ``data``; -1: nowhere.
-
-        Without a parent 0: they need not be there.
-        """
-        if n < 1:
-            return -1
-        if self._choice is None:
-            return 0
-        first, last = self._choice(index), self._choice(index + n - 1)
-        if first is None or last is None or last - first != n - 1:
-            return -1
-        start = self._starts[first]
-        return start if self._starts[last + 1] - start == n else -1
-
-    def _index(self, site: int) -> int:
-        index = self._counts.get(site)
-        if index is None:
-            index = hash((self._prefix, site))
-        self._counts[site] = index + 1
-        return index
-
-    def begin_call(self, types: tuple[str, ...], depth: int) -> Call:
-        """Begin one call of a generator that makes ``types`` (mostly one or none).
-
-        ``depth``: number of frames between this method and the generator's caller. Returns what
-        :meth:`end_call` needs.
-        """
-        before = self._prefix, self._stack, self._counts
-        self._prefix, self._stack = self._begun(_frame(depth), types)
-        self._counts = {}
-        return before
-
-    def end_call(self, call: Call) -> None:
-        """End a call."""
-        self._prefix, self._stack, self._counts = call
-
-    def _begun(self, frame: FrameType, types: tuple[str, ...]) -> tuple[int, int]:
-        """The prefix and the type stack of a call that this frame makes."""
+    def _begun(self, frame: FrameType, types: tuple[str, ...]) -> tuple[DrawnCall, int]:
+        """A call that this frame makes, and its type stack."""
         while frame.f_globals is _OWN:
             frame = frame.f_back  # type: ignore[assignment]  # a generator is the caller
-        # The instructions are inside the code object, so no two sites share this number.
         site = id(frame.f_code) + frame.f_lasti
-        stack = self._stack
-        if self._choice is None and site not in self._plain:
-            stack = self._stack_at(frame)
+        stack = self._stack if site in self._plain else self._stack_at(frame)
         for name in types:
             stack = self._stacks.push(stack, name)
-        return hash((self._index(site), 1)), stack
+        return self._called(site), stack
+
+    def _called(self, site: int) -> DrawnCall:
+        call = DrawnCall(self._pos)
+        self._calls.append(call)
+        self._sites.setdefault(~site, []).append(call)
+        return call
 
     def _stack_at(self, frame: FrameType) -> int:
         """The current type stack with the fields that a frame draws for."""
@@ -262,22 +241,27 @@ class Typed(Source):
         return stack
 
     def scope(self, types: tuple[str, ...], depth: int) -> GeneratorCall:
-        """As :meth:`begin_call`, of a generator that yields: it is entered for each step."""
-        return GeneratorCall(self, *self._begun(_frame(depth), types))
+        """One call of a generator that yields: it is entered for each step.
+
+        ``depth``: number of frames between this method and the generator's caller.
+        """
+        self._scopes += 1
+        call, stack = self._begun(_frame(depth), types)
+        return GeneratorCall(self, call.sites, stack)
 
     def span(self, label: int) -> GeneratorCall:
         """A context manager for one call of a strategy's part, identified by its label."""
-        return GeneratorCall(self, hash((self._index(label), 3)), self._stack)
+        return GeneratorCall(self, self._called(label).sites, self._stack)
 
     @property
     def position(self) -> int:
-        """The number of annotated choices; 0 for a source with a parent."""
-        return len(self._notes)
+        """The number of annotated choices."""
+        return len(self._starts)
 
     def made(self, since: int, name: str) -> None:
         """Add a type to all choices from this position on."""
-        if since < len(self._notes):
-            self._made.append((since, len(self._notes), name))
+        if since < len(self._starts):
+            self._made.append((since, len(self._starts), name))
 
     def made_for(self, since: int, frame: FrameType) -> None:
         """Add the fields that a frame draws for to all choices from this position on."""
@@ -290,20 +274,128 @@ class Typed(Source):
             self._made.pop()
 
 
+class Indexed(Typed):
+    """A source that finds each choice by its execution index; nothing is annotated.
+
+    A call with the parent's choices and arguments draws what it drew for the parent. So do all
+    calls in it: they are *replayed*, in order and without looking at frames. Nothing in a call
+    that the parent lacks can be found, so there all choices are new.
+    """
+
+    __slots__ = ("_after", "_from", "_offsets")
+    annotates = False
+
+    def __init__(self, data: bytes, parent: Annotated, *plain: Any) -> None:
+        """``data`` has the same layout as the parent's; ``plain``: limit, more, magic."""
+        Source.__init__(self, b"", *plain)
+        self._from, self._offsets, self._after = data, parent.start, parent.after
+        self._sites = parent.sites.copy()  # here: what is drawn next
+        self._stack, self._starts, self._made = NO_TYPES, [], []
+
+    def _advance(self, n: int) -> int:
+        # The hottest code of this engine, so nothing is called that can be inlined.
+        frame = _frame(2)
+        while frame.f_globals is _OWN:
+            frame = frame.f_back  # type: ignore[assignment]
+        site = id(frame.f_code) + frame.f_lasti
+        choice = self._sites.get(site)
+        if choice is None:
+            return self._append(b"", n)
+        self._sites[site] = self._after.get(choice)
+        start, at = self._offsets[choice], self._pos
+        if n > 1 or at >= self._limit:
+            return self._append(self._from[start : self._offsets[choice + 1]], n)
+        self._data.append(self._from[start])
+        self._pos = at + 1
+        return at
+
+    def _append(self, found: bytes, n: int) -> int:
+        """Draw ``n`` bytes: the parent's block or row may have been longer or shorter."""
+        at = self._pos
+        if at + n > self._limit:
+            raise Rejected(f"the generator drew more than {self._limit} bytes")
+        self._data += found[:n]
+        if len(found) < n:
+            self._data += self._more(n - len(found))
+        self._pos = at + n
+        return at
+
+    def _next(self, site: int) -> Any:
+        found = self._sites.get(site)
+        if found is not None:
+            self._sites[site] = self._after.get(found)
+        return found
+
+    def _advance_row(self, frame: FrameType, site: int, n: int, size: int) -> int:
+        first, length, _ = self._next(site + 1) or (0, 0, None)
+        start, end = self._offsets[first], self._offsets[first + length]
+        return self._append(self._from[start:end], n * size)
+
+    def call(self, makes: Callable[[], Any], function: Any, args: Any, named: Any) -> Any:
+        """Call a generator, or replay the call."""
+        frame, before = _frame(2), self._sites
+        while frame.f_globals is _OWN:
+            frame = frame.f_back  # type: ignore[assignment]
+        site = ~(id(frame.f_code) + frame.f_lasti)
+        call = before.get(site)
+        if call is not None:
+            before[site] = self._after.get(call)
+            if (
+                function is not call.function
+                or not self._from.startswith(call.data, call.start)
+                or ((len(args) > 1 or named) and not call.has(args[1:], named))
+                or self._pos + len(call.data) > self._limit
+            ):
+                self._sites = call.sites.copy()
+                try:
+                    return function(*args, **named)
+                finally:
+                    self._sites = before
+            self._data += call.data
+        self.__class__ = Replaying
+        try:
+            return function(*args, **named)
+        finally:
+            self.__class__ = Indexed
+            del self._data[self._pos :]
+
+    def scope(self, types: tuple[str, ...], depth: int) -> GeneratorCall:
+        """As of :class:`Typed`."""
+        frame = _frame(depth)
+        while frame.f_globals is _OWN:
+            frame = frame.f_back  # type: ignore[assignment]
+        return self.span(id(frame.f_code) + frame.f_lasti)
+
+    def span(self, label: int) -> GeneratorCall:
+        """As of :class:`Typed`."""
+        call: DrawnCall | None = self._next(~label)
+        return GeneratorCall(self, {} if call is None else call.sites.copy(), NO_TYPES)
+
+
+class Replaying(Indexed):
+    """The source during a call that is replayed, or is new: for generators a plain source."""
+
+    __slots__ = ()
+    typed = False
+    _advance, row = Source._advance, Source.row
+
+    def span(self, label: int) -> GeneratorCall:
+        """Do nothing (for a strategy that was begun before the call)."""
+        return GeneratorCall(self, {}, NO_TYPES)
+
+
 class GeneratorCall:
     """One call of a generator; entered once for each step if the generator yields."""
 
-    __slots__ = ("_counts", "_prefix", "_source", "_stack")
+    __slots__ = ("_sites", "_source", "_stack")
 
-    def __init__(self, source: Typed, prefix: int, stack: int) -> None:
-        self._source, self._prefix, self._stack = source, prefix, stack
-        self._counts: dict[int, int] = {}
+    def __init__(self, source: Typed, sites: Sites, stack: int) -> None:
+        self._source, self._sites, self._stack = source, sites, stack
 
     def _swap(self) -> None:
         s = self._source
-        s._prefix, self._prefix = self._prefix, s._prefix
+        s._sites, self._sites = self._sites, s._sites
         s._stack, self._stack = self._stack, s._stack
-        s._counts, self._counts = self._counts, s._counts
 
     def __enter__(self) -> None:
         self._swap()

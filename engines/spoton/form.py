@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fuzztui.engines.inputs.inputs import GeneratedInput
-from fuzztui.engines.inputs.typed import Annotated, Typed, TypeStacks
+from fuzztui.engines.inputs.typed import Annotated, Indexed, Typed, TypeStacks
 from fuzztui.engines.strategies.given import Pending
 
 
@@ -37,7 +37,7 @@ class TypedInput(GeneratedInput):
         expected, self._expected = self._expected, None
         if expected is None or expected[0] is not data:
             return super().build(data)
-        self._source = source = self._typed(data, self._fresh, expected[1])
+        self._source = source = Indexed(data, expected[1], self._limit, self._fresh, self._magic)
         try:
             made = self._made(source)
             if isinstance(made, Pending):
@@ -60,7 +60,7 @@ class TypedInput(GeneratedInput):
 
         Missing choices are zeros, not random. ``whole``: also run a test that draws while running.
         """
-        source = self._typed(data, bytes)
+        source = Typed(data, self._limit, bytes, self.stacks, magic=self._magic)
         made = self._made(source)
         if whole and isinstance(made, Pending) and made.more:
             with contextlib.suppress(Exception):
@@ -70,8 +70,3 @@ class TypedInput(GeneratedInput):
     def _made(self, source: Typed) -> object:
         # The only call of the generator: its call site is a part of the execution indexes.
         return self._generator(source)
-
-    def _typed(
-        self, data: bytes, more: Callable[[int], bytes], parent: Annotated | None = None
-    ) -> Typed:
-        return Typed(data, self._limit, more, self.stacks, magic=self._magic, parent=parent)

@@ -65,11 +65,13 @@ def draw(source: Source, strategy: SearchStrategy[_T]) -> _T:
 
     Usually called as ``source.draw(strategy)``.
     """
-    case = library().Case
     if source.typed:
-        with source.scope((), 2):  # type: ignore[attr-defined]
-            return cast("_T", case(source).make({"value": strategy})["value"])
-    return cast("_T", case(source).make({"value": strategy})["value"])
+        return source.call(tuple, _drawn, (source, strategy), {})  # type: ignore[attr-defined,no-any-return]
+    return _drawn(source, strategy)
+
+
+def _drawn(source: Source, strategy: SearchStrategy[_T]) -> _T:
+    return cast("_T", library().Case(source).make({"value": strategy})["value"])
 
 
 Source.draw_strategy = staticmethod(draw)

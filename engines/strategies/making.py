@@ -264,7 +264,7 @@ class _Data(ConjectureData):
 
     def draw(self, strategy: SearchStrategy[Any], *args: Any, **kwargs: Any) -> Any:
         """Draw a value of the strategy."""
-        if not self._source.typed:
+        if not self._source.annotates:
             value = super().draw(strategy, *args, **kwargs)
         else:
             source = cast("Typed", self._source)
@@ -277,8 +277,8 @@ class _Data(ConjectureData):
             for name in (name_of(type(value)), field):
                 if name and name not in COMMON:
                     source.made(since, name)
-            if not source.noting:  # the caller may be a ``@composite`` function of the user
-                source.made_for(since, sys._getframe(1))
+            # The caller may be a ``@composite`` function of the user.
+            source.made_for(since, sys._getframe(1))
         if self.on_draw is not None and self.depth == self.reported_depth:
             self.on_draw(value)
         return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,7 @@ from spoton_lab import Bench, File, Image, gen_day, gen_file
 from fuzztui.engines.generators import generator, made_by
 from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.source import Rejected, Source
-from fuzztui.engines.inputs.typed import Typed, TypeStacks, runs
+from fuzztui.engines.inputs.typed import Annotated, DrawnCall, Typed, TypeStacks, runs
 
 MAGIC = ConstantPool(["abc", "fed", "not of that alphabet"], [], [2008, 1999])
 DATE = "datetime.date"
@@ -33,7 +34,7 @@ def test_choices_by_index_make_the_same(seed: int, constants: bool) -> None:
     data, value = bench.fresh()
     parent = bench.form.annotate(data)
     assert parent.data == data
-    assert len(parent) == len(parent.number) == len(parent.start) - 1  # no two share an index
+    assert len(parent) == len(parent.start) - 1
     assert bench.child(data, parent) == (data, value)
     assert bench.told == [data]
     # Only what is expected is made by index, and only once.
@@ -106,7 +107,74 @@ def test_indexes_outlive_what_the_interpreter_makes_of_hot_code() -> None:
     for _ in range(2000):
         bench.fresh()
     assert bench.child(data, cold) == (data, value)
-    assert list(bench.form.annotate(data).number) == list(cold.number)
+    (hot,), (before,) = bench.form.annotate(data).sites.values(), cold.sites.values()
+    assert list(hot.sites) == list(before.sites)
+
+
+def calls_of(parent: Annotated) -> Iterator[DrawnCall]:
+    """All calls of generators, some of them more than once."""
+    for call in (*parent.sites.values(), *parent.after.values()):
+        if isinstance(call, DrawnCall):
+            yield call
+            yield from calls_of(replace(parent, sites=call.sites, after={}))
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_what_is_replayed_is_what_is_found_by_index(seed: int, chance: int) -> None:
+    rng, children = random.Random(chance), []
+    changed = [(rng.random(), rng.randrange(256)) for _ in range(1 + rng.randrange(4))]
+    for replays in (True, False):
+        bench = Bench(magic=MAGIC, seed=seed)
+        data, _ = bench.fresh()
+        parent, mutated = bench.form.annotate(data), bytearray(data)
+        for at, value in changed:
+            mutated[int(at * len(data))] = value
+        for call in calls_of(parent):
+            assert call.data == data[call.start : call.end]
+            if not replays:
+                call.function = None
+        children.append(bench.child(bytes(mutated), parent))
+    assert children[0] == children[1]
+
+
+def test_a_call_with_other_arguments_is_not_replayed() -> None:
+    @generator
+    def inner(r: Source, more: bool, *, last: bool) -> list[int]:
+        found = [r.below(256) for _ in range(3)] if more else []
+        return [*found, r.below(256), *([r.below(256)] if last else [])]
+
+    @generator
+    def outer(r: Source) -> tuple[list[int], int]:
+        return inner(r, r.below(2) > 0, last=r.below(2) > 0), r.below(256)
+
+    bench = Bench(outer)
+    parent = bench.form.annotate(b"\0\0\1\2")
+    assert bench.child(b"\0\0\1\2", parent)[1] == ([1], 2)
+    found, end = bench.child(b"\1\0\1\2", parent)[1]
+    assert (len(found), found[3], end) == (4, 1, 2)
+    found, end = bench.child(b"\0\1\1\2", parent)[1]
+    assert (len(found), found[0], end) == (2, 1, 2)
+
+
+def test_a_call_that_draws_after_its_end_is_not_replayed() -> None:
+    @generator
+    def numbers(r: Source) -> Iterator[int]:
+        while True:
+            yield r.below(256)
+
+    @generator
+    def begun(r: Source) -> tuple[int, Iterator[int]]:
+        found = numbers(r)
+        return next(found), found
+
+    @generator
+    def outer(r: Source) -> list[int]:
+        first, others = begun(r)
+        return [first, r.below(256), next(others)]
+
+    bench = Bench(outer)
+    parent = bench.form.annotate(b"\1\2\3")
+    assert bench.child(b"\1\7\3", parent)[1] == [1, 7, 3]
 
 
 def test_type_stacks_and_where_types_are() -> None:
@@ -265,3 +333,39 @@ def test_blocks_and_each() -> None:
         assert typed.bytes(3, each=each) == b"abc"
         assert len(typed.annotated()) == count
     assert len(Typed(b"", 99, bytes, stacks).annotated()) == 0
+
+
+def test_texts_at_one_site_keep_their_rows() -> None:
+    @generator
+    def texts(r: Source) -> list[str]:
+        return [r.text("abcd", 0, 3) for _ in range(3)]
+
+    bench = Bench(texts)
+    parent = bench.form.annotate(b"\0" + b"\2\1\2" + b"\1\3")
+    assert bench.child(b"\0" + b"\2\1\2" + b"\1\3", parent)[1] == ["", "bc", "d"]
+    assert bench.child(b"\1" + b"\2\1\2" + b"\1\3", parent)[1][1:] == ["bc", "d"]
+
+
+def test_empty_rows_are_not_taken_for_each_other() -> None:
+    @generator
+    def rows(r: Source) -> list[bytes]:
+        sizes = [r.below(3) for _ in range(3)]
+        return [r.bytes(n, each=True) for n in sizes] + [r.bytes(n, each=True) for n in sizes]
+
+    bench = Bench(rows)
+    data = b"\0\0\2" + b"ab" + b"cd"
+    parent = bench.form.annotate(data)
+    first, _, third, fourth, _, last = bench.child(b"\0\1\2" + b"ab" + b"cd", parent)[1]
+    assert [first, third, fourth, last] == [b"", b"ab", b"", b"cd"]
+
+
+def test_a_text_that_becomes_a_constant_shifts_no_choices_but_rows() -> None:
+    @generator
+    def texts(r: Source) -> list[str]:
+        return [r.text("abcd", 0, 3) for _ in range(3)]
+
+    bench = Bench(texts, magic=ConstantPool(["dab"], [], []))
+    parent = bench.form.annotate(b"\0\3\0\0\0" + b"\0\1\1" + b"\0\2\2\2")
+    first, *others = bench.child(b"\1\3\0\0\0" + b"\0\1\1" + b"\0\2\2\2", parent)[1]
+    assert first == "dab"
+    assert [len(text) for text in others] == [1, 2]
