@@ -342,7 +342,10 @@ def _opening(
     def ghost(path: str) -> Ghost | None:
         earlier = None if path or run is None else earlier_run(run)
         where = Path(path).expanduser() if path else earlier
-        return None if where is None else Ghost.of(where.absolute().name, state_at_end(where))
+        # Unasked, a log without checkpoints is not read: folding it would delay the screen.
+        if where is None or (not path and Session(where, LiveClock()).is_long):
+            return None
+        return Ghost.of(where.absolute().name, state_at_end(where))
 
     def live() -> Session:
         session = Session(log_path, LiveClock())

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sourced import PATH, sourced
 
+from fuzztui.features.source.screen.map import CodeMap
 from fuzztui.features.source.tree import CodeNode, node_key
 from fuzztui.features.source.treemap import code_map
 
@@ -81,6 +82,21 @@ async def test_from_a_box_to_its_lines_and_back(drive):
         assert not d.screen.map.display
         await d.press("v", "escape")
         await d.until(lambda: d.screen.files.has_focus)
+
+
+def test_a_function_that_has_moved_has_a_box_of_its_own():
+    def rows(first):
+        key = node_key("a.c", first, "f")
+        return {
+            "a.c": CodeNode("a.c", "a.c", "a.c", last=30, statements=10),
+            key: CodeNode(key, "a.c", "a.c", "f", first, 20, statements=10, covered=5),
+        }
+
+    code_map_ = CodeMap()
+    for first in (10, 11):
+        code_map_._rows = rows(first)
+        code_map_.paint(40, 12)
+        assert set(code_map_._boxes) == set(rows(first))
 
 
 async def test_the_map_fills_during_a_replay(drive):

@@ -51,6 +51,36 @@ def test_the_moments_of_a_campaign():
     assert bursts[0].key == "main/901" and bursts[0].screen == "corpus"
 
 
+def test_seeds_of_several_instances_are_the_same_seeds():
+    log = running(1)
+    for instance in ("main", "s1", "s2"):
+        for n in range(10):
+            log.add(ev.EntrySaved(instance, 500 + n, f"queue/id:{500 + n:06}", op=f"orig:s{n}"))
+    finds(log, 5.0, 900)
+    (start,) = [moment for moment in story(log.state) if moment.kind == "start"]
+    assert start.text.startswith("10 seeds cover")
+
+
+def test_a_gain_is_counted_in_the_start_or_in_a_burst_and_until_the_end():
+    log = running(1)
+    for t, edges in ((2.0, 5000), (2.9, 5990), (3.05, 5991)):
+        finds(log, t, edges)
+    log.add(dt=95.0 - log.state.t)
+    log.add(ev.CommandIssued("c1", {"c": "promote", "entry": 1, "instance": "main"}, "ann@box"))
+    log.add(ev.CommandApplied("c1", "main", 3000))
+    finds(log, 100.0, 6500)
+    moments = story(log.state)
+    assert not any("+991" in moment.text for moment in moments)
+    (command,) = [moment for moment in moments if moment.kind == "command"]
+    assert "+509 edges" in command.text
+
+
+def test_a_target_that_comes_before_mutants_is_no_moment():
+    log = running(1)
+    log.add(ev.PhaseStarted("target", {"round": 0.0}))
+    assert "target" not in kinds(log.state)
+
+
 def test_a_command_that_was_rejected_or_undone_is_no_moment():
     log = campaign()
     undo = ev.CommandIssued("c2", {"c": "promote", "entry": 1, "instance": "main"}, "ann@box",

@@ -60,7 +60,7 @@ class _Steps:
     def between(self, low: float, high: float) -> tuple[int, float]:
         """The growth from ``low`` to before ``high``, and the time of its last step, or -1."""
         first, end = bisect_left(self.times, low), bisect_left(self.times, high)
-        if first == end:
+        if first >= end:
             return 0, -1.0
         return self.values[end] - self.values[first], self.times[end - 1]
 

@@ -28,6 +28,9 @@ from fuzztui.kernel.wire.events import CommandApplied, CommandIssued
 MAX_SUBJECTS: Final = 500
 """Subjects of one command whose figures are kept, the first ones."""
 
+MAX_LISTED: Final = 50
+"""Receipts in ``status --json``: one about an entry takes time for each later entry."""
+
 ABOUT: Final = "about"
 AT_LEAST: Final = "at least"
 
@@ -272,7 +275,7 @@ def receipts(state: State) -> Iterator[Receipt]:
 
 
 def receipts_list(state: State) -> list[dict[str, Any]]:
-    """Return ``receipts`` of ``fuzztui status --json``, the latest first."""
+    """Return ``receipts`` of ``fuzztui status --json``: of the latest commands, these first."""
     return [
         {
             "id": of.command.id,
@@ -287,5 +290,5 @@ def receipts_list(state: State) -> list[dict[str, Any]]:
             "figures": [asdict(figure) for figure in of.figures],
             "text": of.text,
         }
-        for of in receipts(state)
+        for of in islice(receipts(state), MAX_LISTED)
     ]

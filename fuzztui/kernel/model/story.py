@@ -6,6 +6,7 @@ same moments. Texts contain texts of the target: untrusted.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,8 +19,8 @@ from fuzztui.kernel.model.finding_tallies import groups
 from fuzztui.kernel.model.gains import Gain, Gains, ranking
 from fuzztui.kernel.model.receipts import receipt_of
 from fuzztui.kernel.model.selectors import ENDED, overtime
-from fuzztui.kernel.model.state import CommandStatus, State
-from fuzztui.kernel.wire.commands import Pause, Resume, Stop
+from fuzztui.kernel.model.state import CommandStatus, Entry, State
+from fuzztui.kernel.wire.commands import Command, Pause, Resume, Stop
 from fuzztui.kernel.wire.finding_kinds import kind_of
 
 MAX_MOMENTS: Final = 12
@@ -81,13 +82,24 @@ def gain_text(gain: Gain) -> str:
 
 
 def _start(state: State, gains: Gains) -> Iterator[Moment]:
-    seeds = sum(e.op.startswith("orig") or "seed" in e.reasons for e in state.entries.values())
-    first = gains.first
+    # Each instance has the same seeds.
+    of_instances = Counter(e.instance for e in state.entries.values() if _is_seed(e))
+    own = (n for id_, n in of_instances.items() if not _fuzzes_mutant(state, id_))
+    seeds, first = max(own, default=0), gains.first
     if first is not None:
         began = f"{several(seeds, 'seed')} cover" if seeds else "the first inputs cover"
         edges = gains.between(first, first + state.t / _PERIODS).edges
         if edges:
             yield Moment(first, "start", f"{began} {several(edges, 'edge')}", "corpus")
+
+
+def _is_seed(entry: Entry) -> bool:
+    return entry.op.startswith("orig") or "seed" in entry.reasons
+
+
+def _fuzzes_mutant(state: State, instance: str) -> bool:
+    found = state.instances.get(instance)
+    return found is not None and bool(found.mutant)
 
 
 def _end(state: State) -> Iterator[Moment]:
@@ -105,8 +117,7 @@ def _end(state: State) -> Iterator[Moment]:
 
 
 def _findings(state: State) -> Iterator[Moment]:
-    of_mutants = {i.id for i in state.instances.values() if i.mutant}
-    found = [g.first for g in groups(state) if g.first.instance not in of_mutants]
+    found = [g.first for g in groups(state) if not _fuzzes_mutant(state, g.first.instance)]
     for n, first in enumerate(found[:_FINDINGS]):
         what = first.title or first.signature or first.file
         place = f" at {first.place}" if first.place else ""
@@ -119,10 +130,9 @@ def _bursts(state: State, gains: Gains) -> Iterator[Moment]:
     if state.t < _SHORTEST_S:
         return
     width = state.t / _PERIODS
-    periods = [gains.between(n * width, (n + 1) * width) for n in range(_PERIODS + 1)]
     started = (gains.first or 0.0) + width  # until then it is the start
-    best = [n for n in ranking(periods) if periods[n].t >= started]
-    for n in best[:_BURSTS]:
+    periods = [gains.between(max(started, n * width), (n + 1) * width) for n in range(_PERIODS + 1)]
+    for n in ranking(periods)[:_BURSTS]:
         gain = periods[n]
         by = f" by {listed(gain.entries, 1)}" if gain.entries else ""
         key = gain.entries[0] if gain.entries else ""
@@ -151,26 +161,26 @@ def _commands(state: State, gains: Gains) -> Iterator[Moment]:
             steps.setdefault(status.step or status.id, []).append(status)
     firsts = sorted((of for of in steps.values()), key=lambda of: of[0].t)
     ends = [*(of[0].t for of in firsts[1:]), state.t]
-    rows: list[tuple[Gain, Moment]] = []
+    rows: list[tuple[Gain, float, list[CommandStatus], Command]] = []
     for of, end in zip(firsts, ends, strict=False):
         command = command_of(of[0])
         if command is None or isinstance(command, Pause | Resume | Stop):
             continue
         begin, until = of[0].t, min(end, of[0].t + _FOLLOWS * state.t)
-        gain = gains.between(nextafter(begin, inf), until)
+        gain = gains.between(nextafter(begin, inf), nextafter(until, inf))
+        rows.append((gain, until - begin, of, command))
+    for gain, length, of, command in sorted(rows, key=lambda row: -row[0].size)[:_STEPS]:
         more = f" and {len(of) - 1:,} more" if len(of) > 1 else ""
         receipt = receipt_of(state, of[0].id) if len(of) == 1 else None
-        after = f"{gain_text(gain)} in the {span(until - begin)} after"
+        after = f"{gain_text(gain)} in the {span(length)} after"
         followed = f"{receipt.text}; {after}" if receipt is not None else after
         text = f"{of[0].by}: {brief(command.summary, 80)}{more}; {followed}"
-        rows.append((gain, _moment(begin, "command", text, "log", str(of[0].seq))))
-    for _, moment in sorted(rows, key=lambda row: -row[0].size)[:_STEPS]:
-        yield moment
+        yield _moment(of[0].t, "command", text, "log", str(of[0].seq))
 
 
 def _phases(state: State, gains: Gains) -> Iterator[Moment]:
-    if state.stage == "target" and state.stage_t > 0:
-        turns = sum(m.turn_began_s >= 0 for m in state.mutants.values())
+    turns = sum(m.turn_began_s >= 0 for m in state.mutants.values())
+    if state.stage == "target" and state.stage_t > 0 and turns:
         text = f"{several(turns, 'mutant')} fuzzed; now the target, with what they brought"
         yield Moment(state.stage_t, "target", text, "mutants")
     if over := overtime(state):

@@ -60,6 +60,13 @@ class Visitor(AppService):
         )
         self._server = server
 
+    async def run(self) -> None:
+        """Exchange data with the process until it ends; then the page must know that, too."""
+        try:
+            await super().run()
+        finally:
+            await self.remote_close()
+
     async def _open_app_process(
         self, width: int = 80, height: int = 24
     ) -> asyncio.subprocess.Process:
@@ -147,7 +154,8 @@ class WebServer(Server):
         response.headers.update(policy(request.host))
 
     async def _close_all(self, _: web.Application) -> None:
-        await asyncio.gather(*(w.close(code=WSCloseCode.GOING_AWAY) for w in self._open))
+        closing = (w.close(code=WSCloseCode.GOING_AWAY) for w in self._open)
+        await asyncio.gather(*closing, return_exceptions=True)  # one may not be open yet
 
     async def _wait_for_all(self, _: web.Application) -> None:
         await asyncio.gather(*self._ending)

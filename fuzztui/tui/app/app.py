@@ -359,7 +359,8 @@ class FuzzApp(ActionApp, ReplayControls):
     def on_present(self) -> None:
         """Note that the screens show the present, and carry out what was typed for it."""
         self._present = True
-        self.run_worker(self._load_ghost(""), group="ghost")
+        if GHOST_HIDDEN not in self.choices:
+            self.run_worker(self._load_ghost(""), group="ghost")
         self.call_later(self._press_typed)
         self.tick()
 

@@ -159,3 +159,12 @@ async def test_at_the_end_of_the_server_its_processes_end():
         sockets = [await websocket(client) for _ in range(2)]
         abouts = [await start(socket) for socket in sockets]
     wait_until(lambda: not any(psutil.pid_exists(about["pid"]) for about in abouts))
+
+
+async def test_a_process_that_ends_without_a_message_ends_the_connection():
+    async with serving() as client, websocket(client) as socket:
+        about = await start(socket)
+        psutil.Process(about["pid"]).kill()
+        async for _ in socket:
+            pass
+        assert socket.closed

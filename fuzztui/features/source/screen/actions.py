@@ -28,6 +28,8 @@ def why_not_measure(now: ActionContext) -> str:
     """Why the corpus cannot be run again from here."""
     if now.watched or not now.has_run:
         return "there is no run of fuzztui here whose target could be run"
+    if now.read_only:
+        return now.read_only
     if now.remote:
         return "the run is on another machine; there: fuzztui coverage RUN"
     has_build = isinstance(now.about, SourceContext) and now.about.coverage_build

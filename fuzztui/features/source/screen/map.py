@@ -46,8 +46,8 @@ class CodeMap(Canvas, can_focus=True):
         self._rows: Mapping[str, CodeNode] = {}
         self._nothing = ""
         self._boxes: dict[str, Box] = {}
-        self._laid_out: tuple[int, int, int] | None = None
-        """Width, height and number of statements that the boxes were made for."""
+        self._laid_out: tuple[int, int, dict[str, int]] | None = None
+        """Width, height, and statements by key, that the boxes were made for."""
         self._divided: Set[str] = frozenset()
         """Paths of the files whose functions have boxes."""
         self.cursor = ""
@@ -61,7 +61,7 @@ class CodeMap(Canvas, can_focus=True):
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw all boxes, files before the functions in them, and what is at the cursor."""
         height -= 1
-        statements = sum(row.statements for row in self._rows.values())
+        statements = {key: row.statements for key, row in self._rows.items()}
         if self._laid_out != (size := (width, height, statements)):
             self._laid_out = size
             self._boxes = code_map(self._rows, width, height)

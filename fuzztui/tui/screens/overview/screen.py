@@ -380,6 +380,8 @@ class OverviewScreen(CampaignScreen):
     def do_overview_ghost(self) -> None:
         """Show or hide the curves of an earlier run."""
         self.host.choose(GHOST_HIDDEN, GHOST_HIDDEN not in self.host.choices)
+        if GHOST_HIDDEN not in self.host.choices and self.host.ghost is None:
+            self.host.compare_with("")
         self.redraw_charts()
 
     def do_overview_ghost_of(self) -> None:
