@@ -234,7 +234,7 @@ def test_the_ghost_is_a_line_outside_of_an_area_and_a_gap_inside():
         assert lines[1:-1] != plain[1:-1]
         difference = int(40 - height)
         assert (
-            f"{'+' if difference > 0 else '-'}{abs(difference)} to {int(height)} of before"
+            f"{abs(difference)} {'more' if difference > 0 else 'fewer'} than before ({int(height)})"
             in lines[0]
         )
         rows = [line[AXIS:] for line in lines[1:-1]]
@@ -254,15 +254,15 @@ async def test_the_earlier_run_is_drawn_until_a_key_hides_it(drive, replay_at):
         return Ghost.of("parser-2", running(200).state) if path else other
 
     async with drive(running(120), size=(120, 40), replay_at=replay_at, ghost=ghost) as d:
-        await d.until_shows("of parser-1")
+        await d.until_shows("parser-1 (")
         await d.press("o")
-        await d.until(lambda: "of parser-1" not in d.text())
+        await d.until(lambda: "parser-1 (" not in d.text())
         await d.press("o")
-        await d.until_shows("of parser-1")
+        await d.until_shows("parser-1 (")
         await d.press("O")
         await d.until(lambda: isinstance(d.app.screen, AskScreen))
         await d.press(*"runs/x", "enter")
-        await d.until_shows("of parser-2")
+        await d.until_shows("parser-2 (")
         assert asked == ["", "runs/x"]
 
 
@@ -273,10 +273,10 @@ async def test_a_run_that_cannot_be_compared_is_reported_and_the_earlier_one_sta
         return Ghost.of("parser-1", running(300).state)
 
     async with drive(running(120), size=(120, 40), ghost=ghost) as d:
-        await d.until_shows("of parser-1")
+        await d.until_shows("parser-1 (")
         await d.press("O", *"nowhere", "enter")
         await d.until(lambda: any("no log is there" in text for text in d.notices()))
-        d.assert_shows("of parser-1")
+        d.assert_shows("parser-1 (")
 
 
 def test_a_rate_of_the_ghost_ends_with_its_run_and_a_count_stays():
@@ -286,4 +286,4 @@ def test_a_rate_of_the_ghost_ends_with_its_run_and_a_count_stays():
         until = 20.0 if shows == "mean" else float("inf")
         ghost = Curve("before", "muted", times, values, shows, until=until)
         chart = chart_of([Curve("", "rate", [0.0, 40.0], [9.0, 9.0], shows)], view, ghost=ghost)
-        assert ("of before" in drawn(chart)[0]) is known
+        assert ("than before" in drawn(chart)[0]) is known

@@ -80,7 +80,9 @@ async def test_from_a_box_to_its_lines_and_back(drive):
         await d.until(lambda: d.screen.code.cursor == "16")
         assert d.screen.has_class("-code")
         assert not d.screen.map.display
-        await d.press("v", "escape")
+        await d.press("escape")
+        await d.until(lambda: d.screen.map.has_focus and d.screen.map.cursor == key)
+        await d.press("escape")
         await d.until(lambda: d.screen.files.has_focus)
 
 

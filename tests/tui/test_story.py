@@ -40,7 +40,7 @@ def campaign():
 def test_the_moments_of_a_campaign():
     moments = {moment.kind: moment for moment in story(campaign().state)}
     assert {"start", "burst", "command", "plateau", "end"} <= moments.keys()
-    assert moments["start"].t < 5 and "5,000 edges" in moments["start"].text
+    assert moments["start"].t < 5 and "edges in the first statistics" in moments["start"].text
     assert moments["plateau"].t == pytest.approx(33.0)
     assert moments["end"].t == pytest.approx(100.0)
     assert moments["end"].text.startswith("finished: the budget is used up")
@@ -51,6 +51,16 @@ def test_the_moments_of_a_campaign():
     assert bursts[0].key == "main/901" and bursts[0].screen == "corpus"
 
 
+def test_a_pause_is_no_plateau():
+    log = running(1)
+    finds(log, 2.0, 5000)
+    log.add(ev.CampaignState("paused"), dt=1.0)
+    log.add(ev.CampaignState("running"), dt=90.0)
+    finds(log, 95.0, 5400)
+    finds(log, 100.0, 5410)
+    assert "plateau" not in kinds(log.state)
+
+
 def test_seeds_of_several_instances_are_the_same_seeds():
     log = running(1)
     for instance in ("main", "s1", "s2"):
@@ -58,7 +68,7 @@ def test_seeds_of_several_instances_are_the_same_seeds():
             log.add(ev.EntrySaved(instance, 500 + n, f"queue/id:{500 + n:06}", op=f"orig:s{n}"))
     finds(log, 5.0, 900)
     (start,) = [moment for moment in story(log.state) if moment.kind == "start"]
-    assert start.text.startswith("10 seeds cover")
+    assert "began with 10 seeds" in start.text
 
 
 def test_a_gain_is_counted_in_the_start_or_in_a_burst_and_until_the_end():

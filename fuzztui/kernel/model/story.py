@@ -86,11 +86,10 @@ def _start(state: State, gains: Gains) -> Iterator[Moment]:
     of_instances = Counter(e.instance for e in state.entries.values() if _is_seed(e))
     own = (n for id_, n in of_instances.items() if not _fuzzes_mutant(state, id_))
     seeds, first = max(own, default=0), gains.first
-    if first is not None:
-        began = f"{several(seeds, 'seed')} cover" if seeds else "the first inputs cover"
-        edges = gains.between(first, first + state.t / _PERIODS).edges
-        if edges:
-            yield Moment(first, "start", f"{began} {several(edges, 'edge')}", "corpus")
+    if first is not None and (edges := gains.between(first, nextafter(first, inf)).edges):
+        with_seeds = f" with {several(seeds, 'seed')}" if seeds else ""
+        text = f"began{with_seeds}; {several(edges, 'edge')} in the first statistics"
+        yield Moment(first, "start", text, "corpus")
 
 
 def _is_seed(entry: Entry) -> bool:
@@ -145,8 +144,14 @@ def _plateau(state: State, gains: Gains) -> Iterator[Moment]:
     times = [*gains.times(), state.t]
     if len(times) < 2 or state.t < _SHORTEST_S:
         return
-    longest = max(pairwise(times), key=lambda pair: pair[1] - pair[0])
-    length = longest[1] - longest[0]
+    pauses = [*zip(state.pauses[::2], state.pauses[1::2], strict=False)]
+
+    def running(pair: tuple[float, float]) -> float:
+        paused = (min(end, pair[1]) - max(begin, pair[0]) for begin, end in pauses)
+        return pair[1] - pair[0] - sum(max(0.0, length) for length in paused)
+
+    longest = max(pairwise(times), key=running)
+    length = running(longest)
     if length >= _PLATEAU * state.t:
         until = gain_text(gains.between(longest[1], longest[1] + state.t / _PERIODS))
         then = f", then {until}" if longest[1] < state.t else ""

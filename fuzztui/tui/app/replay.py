@@ -121,9 +121,11 @@ class ReplayControls(CampaignControls):
             self._to_mark(self.marks.before(self.player.kind, self.now() - NEAR_S), "before")
 
     def do_replay_gain(self, by: int) -> None:
-        """Go to the largest gain; from a gain to the one that is ``by`` ranks smaller."""
+        """Pause at the largest gain; from a gain, at the one that is ``by`` ranks smaller."""
         if self.player is None:
             return
+        if self.player.playing:
+            self.player.toggle()
         timeline = self.screen_stack[0].query_one(Timeline)
         if (t := timeline.gain_by_rank(self.now(), by)) is not None:
             self.seek(t)

@@ -231,13 +231,10 @@ class Chart(Canvas):
         if ours is None or theirs is None or self._graph.ghost is None or is_average:
             return []
         show = self._graph.show
-        lead = f"{'+' if ours >= theirs else '-'}{show(abs(ours - theirs))}"
         name = plain(self._graph.ghost.label)
-        texts = (
-            f"  {lead} to {show(theirs)} of {name}",
-            f"  {lead} to {show(theirs)}",
-            f"  {lead}",
-        )
+        lead = f"  {show(abs(ours - theirs))} {'more' if ours > theirs else 'fewer'} than"
+        lead = "  as in" if ours == theirs else lead
+        texts = (f"{lead} {name} ({show(theirs)})", f"{lead} {name}", f"{lead} the run before")
         fitting = next((text for text in texts if len(text) <= room), "")
         return [TextSpan(fitting, "muted")]
 

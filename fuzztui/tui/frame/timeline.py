@@ -166,7 +166,7 @@ class Timeline(Canvas):
         brought += [f"+{several(gain.kills, 'kill')}"] if gain.kills else []
         brought += [plain(listed(gain.entries, named))] if gain.entries else []
         rank = f"gain {ranks.index(cell) + 1:,} of {len(ranks):,}"
-        return f"{format.clock(gain.t)}: {', '.join(brought)}; {rank}"
+        return f"{format.clock(gain.t)}, {rank}: {', '.join(brought)}"
 
     def _jumps(self, width: int) -> list[TextSpan]:
         """The kind to which keys jump, and how many of its marks were passed, as room allows."""

@@ -82,6 +82,8 @@ class SourceScreen(ListingScreen[Row, None]):
         """The hash with which the open file was compared; an empty string: unknown."""
         self._wanted_line = 0
         """The line to go to once the file was read; 0: none."""
+        self._back_to_map = False
+        """Whether the lines were opened from the map."""
         self._next_mutant = ("", 0)
         """The line whose mutants were looked at, and the number of the next one."""
         self._measured = MeasuredLines()
@@ -331,6 +333,7 @@ class SourceScreen(ListingScreen[Row, None]):
         """Open the function or file of a box."""
         if (node := self._rows.get(event.key)) is not None and self.may_take_focus:
             self._leave_map()
+            self._back_to_map = True
             self._open(node.path, node.first)
             self.set_focus(self.code)
 
@@ -346,6 +349,7 @@ class SourceScreen(ListingScreen[Row, None]):
 
     def do_source_map(self) -> None:
         """Show the map in place of the tables, or the tables again."""
+        self._back_to_map = False
         if not self._leave_map():
             self.set_class(True, "-map")
             self.set_class(False, "-code")
@@ -373,7 +377,10 @@ class SourceScreen(ListingScreen[Row, None]):
     def do_table_unfilter(self) -> None:
         """Go back: from details to lines, from unfiltered lines to files; or remove the filter."""
         at_code = self.has_class("-code") and self.focused is not self.pane
-        if self._leave_map() or (at_code and not self.code.rows.filter_text):
+        unfiltered = at_code and not self.code.rows.filter_text
+        if unfiltered and self._back_to_map:
+            self.do_source_map()
+        elif self._leave_map() or unfiltered:
             self.set_focus(self.files)
         else:
             super().do_table_unfilter()

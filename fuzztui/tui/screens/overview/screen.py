@@ -223,6 +223,8 @@ class OverviewScreen(CampaignScreen):
         if status.mode == "live":  # in a replay the timeline shows them
             events.heat(Gains.of(self.campaign, named=False), status.now)
         self._close(status)
+        if self.query_one(ClosingCard).display:  # another screen may have been shown at the end
+            self.call_after_refresh(self._make_room)
         # Only rows whose ages have changed: a fleet may have a hundred.
         now = {id: ages(i, status) for id, i in list(self.campaign.instances.items())}
         self.instances.touch(id for id, words in now.items() if words != self._ages.get(id))
@@ -243,7 +245,6 @@ class OverviewScreen(CampaignScreen):
         self.query_one(ClosingCard).show(closing_title(status.state, status.reason), rows)
         self._show_events()
         self._lay_out(state)
-        self.call_after_refresh(self._make_room)
 
     def _make_room(self) -> None:
         """Hide the charts of a low terminal if the closing card leaves no room for events."""
