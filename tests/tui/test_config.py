@@ -236,10 +236,10 @@ def test_the_registrys_keys_are_written_as_users_write_them(action):
 
 @pytest.mark.slow
 async def test_the_users_keys_work_and_are_shown(drive, load):
-    config, _ = load("[keys]\nview.corpus = 'Z'\napp.help = ['f1', '!']\nentry.skip = []")
+    config, _ = load("[keys]\nview.corpus = 'W'\napp.help = ['f1', '!']\nentry.skip = []")
     async with drive(running(), config=config, press="2") as d:
         assert d.app.current_mode == "overview"
-        await d.press("Z")
+        await d.press("W")
         assert d.app.current_mode == "corpus"
         assert "f1 Help" in d.lines()[-1]
         assert "Skip" not in d.lines()[-1]

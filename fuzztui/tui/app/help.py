@@ -35,8 +35,8 @@ PLACES = {
 TERMS = (
     ("probes left", "Cells of the coverage map that trials still record; the others are covered,"
      " and trials run code without their probes"),
-    ("receipt", "What came since a command was applied: in the details after since, in the events and"
-     " the Log after done"),
+    ("receipt", "What came since a command was applied: in the details after since, in the events"
+     " and the Log after done"),
     ("comparisons", "Inputs into which an operand of the target's comparisons was put;"
      " {corpus.yields:v} in the Corpus lists them by place"),
     ("no difference", "Survivors that inputs executed with another value, and the result was the"

@@ -153,8 +153,13 @@ class Header(StatusCanvas):
         return spread(tabs, self._budget(width - width_of(tabs)), width)
 
     def _complete(self, budget: list[TextSpan]) -> bool:
-        """Whether ``budget`` has more than the clock, if there is more."""
-        return self._status.progress < 0 or self._status.caught_up < 1 or len(budget) > 1
+        """Whether ``budget`` has more than the clock, if there is more; of a pass, that it runs."""
+        s = self._status
+        if s.progress < 0 or s.caught_up < 1:
+            return True
+        if s.overtime_s and s.by_time and s.mode != "replay":
+            return any("exact pass" in span.text for span in budget)
+        return len(budget) > 1
 
     def _tabs(
         self, shown: Sequence[Tab], width: int, longest: int, all_short: bool
