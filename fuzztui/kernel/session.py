@@ -169,6 +169,13 @@ class Session:
         """Whether folding the remaining records of a live session takes long (:data:`LONG`)."""
         return self.mode == "live" and self.end_seq - self.state.seq >= LONG
 
+    def fold_rest(self) -> State:
+        """Fold all records that the clock allows, and return the state."""
+        self.poll()
+        while self.behind:
+            self.poll()
+        return self.state
+
     def draft(self) -> None:
         """Let polls make the checkpoints that a long log lacks, and write them at its end.
 
@@ -362,11 +369,7 @@ def _head(file: CheckpointFile, n: int) -> Callable[[], dict[str, Any]]:
 
 def state_at_end(path: Path) -> State:
     """Return the state at the end of the log. Raises LogError, OSError."""
-    session = Session(path, LiveClock())
-    session.poll()
-    while session.behind:
-        session.poll()
-    return session.state
+    return Session(path, LiveClock()).fold_rest()
 
 
 def state_before(path: Path, command: CommandStatus) -> State:

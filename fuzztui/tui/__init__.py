@@ -342,10 +342,12 @@ def _opening(
     def ghost(path: str) -> Ghost | None:
         earlier = None if path or run is None else earlier_run(run)
         where = Path(path).expanduser() if path else earlier
-        # Unasked, a log without checkpoints is not read: folding it would delay the screen.
-        if where is None or (not path and Session(where, LiveClock()).is_long):
+        if where is None:
             return None
-        return Ghost.of(where.absolute().name, state_at_end(where))
+        session = Session(where, LiveClock())
+        if not path and session.is_long:
+            return None  # unasked, a log without checkpoints is not read: that delays the screen
+        return Ghost.of(where.absolute().name, session.fold_rest())
 
     def live() -> Session:
         session = Session(log_path, LiveClock())

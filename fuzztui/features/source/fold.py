@@ -13,6 +13,7 @@ from typing import Any, Final
 from fuzztui.kernel.base.ranges import MAX_NUMBER, chosen, decode
 from fuzztui.kernel.model.changes import ChangesBuilder
 from fuzztui.kernel.model.folding import EventFold, never
+from fuzztui.kernel.model.selectors import fuzzes_mutant
 from fuzztui.kernel.model.state import CoverageStep, Entry, SourceRow, State
 from fuzztui.kernel.wire.events import CoverageBuild, LinesCovered, SourceFile
 
@@ -46,7 +47,7 @@ STATES: Final = (COVERED, PARTLY, FINDING, FRONTIER, NEVER)
 def source_file(state: State, e: SourceFile, touched: ChangesBuilder) -> None:
     """Fold a file; the same content from another instance changes nothing."""
     before = state.sources.get(e.path)
-    if _fuzzes_mutant(state, e.instance) or not 0 < len(e.path) <= MAX_NAME:
+    if fuzzes_mutant(state, e.instance) or not 0 < len(e.path) <= MAX_NAME:
         return
     if before is not None and before.sha == e.sha:
         return
@@ -72,7 +73,7 @@ def _lines(values: list[Any]) -> list[int]:
 
 def lines_covered(state: State, e: LinesCovered, touched: ChangesBuilder) -> None:
     """Fold what an entry has covered first."""
-    if _fuzzes_mutant(state, e.instance) or len(state.covered) >= MAX_STEPS:
+    if fuzzes_mutant(state, e.instance) or len(state.covered) >= MAX_STEPS:
         return
     key = str(state.seq)
     lines, branches = _texts(e.lines), _texts(e.branches)
@@ -115,12 +116,6 @@ def coverage_build(state: State, e: CoverageBuild, touched: ChangesBuilder) -> N
     """Fold the state of the build that measures the lines of a C target."""
     state.coverage_build, state.coverage_reason = e.state, e.reason
     touched.source = True
-
-
-def _fuzzes_mutant(state: State, name: str) -> bool:
-    """Whether an instance fuzzes a mutant, whose lines are not those of the target."""
-    found = state.instances.get(name)
-    return found is not None and bool(found.mutant)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def discovery_rate(state: State) -> DiscoveryRate | None:
     if half < MIN_TRIALS:
         return None
     kills = sum("kill" in e.reasons or e.kills > 0 for e in late) if state.mutants else -1
-    return DiscoveryRate(half, sum(e.cov or "edge" in e.reasons for e in late), kills)
+    return DiscoveryRate(half, sum(e.is_new for e in late), kills)
 
 
 def _counts_from_start(state: State, instance: Instance) -> bool:

@@ -13,8 +13,6 @@ from fuzztui.kernel.model.state import Entry, State
 
 LEVELS = 8
 """Heights of a drawn gain."""
-_BROUGHT = frozenset({"edge", "kill"})
-"""Reasons of entries that are part of a gain."""
 _LEAST_TOP = 10
 """The size of a gain that has the full height in a campaign of small gains."""
 
@@ -106,7 +104,7 @@ class Gains:
 
 
 def _brought(entry: Entry) -> bool:
-    return entry.cov or not _BROUGHT.isdisjoint(entry.reasons)
+    return entry.is_new or "kill" in entry.reasons
 
 
 def levels(gains: Sequence[Gain]) -> list[int]:

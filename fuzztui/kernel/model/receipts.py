@@ -139,7 +139,7 @@ def _made_of(state: State, key: str, effect: CommandEffect) -> list[int]:
     """The descendants of an entry since then; of them new edges, kills, and findings."""
     rows = descendants(state, key, effect.t, effect.seq)
     entries = [row for row in rows if isinstance(row, Entry)]
-    covering = sum(row.cov or "edge" in row.reasons for row in entries)
+    covering = sum(row.is_new for row in entries)
     kills = sum(row.kills for row in entries)
     return [len(entries), covering, kills, len(rows) - len(entries)]
 

@@ -13,6 +13,12 @@ ENDED = frozenset({"finished", "stopped", "failed"})
 """States of a campaign, or of an instance, that has come to its end."""
 
 
+def fuzzes_mutant(state: State, instance: str) -> bool:
+    """Return whether an instance fuzzes a mutant: what it finds is not what the target has."""
+    found = state.instances.get(instance)
+    return found is not None and bool(found.mutant)
+
+
 def standing_name(state: State, *, supervised: bool) -> str:
     """Return the state's name; ``interrupted`` if the supervisor ended before the campaign.
 

@@ -18,8 +18,8 @@ from fuzztui.kernel.model.commands import command_of
 from fuzztui.kernel.model.finding_tallies import groups
 from fuzztui.kernel.model.gains import Gain, Gains, ranking
 from fuzztui.kernel.model.receipts import receipt_of
-from fuzztui.kernel.model.selectors import ENDED, overtime
-from fuzztui.kernel.model.state import CommandStatus, Entry, State
+from fuzztui.kernel.model.selectors import ENDED, fuzzes_mutant, overtime
+from fuzztui.kernel.model.state import CommandStatus, State
 from fuzztui.kernel.wire.commands import Command, Pause, Resume, Stop
 from fuzztui.kernel.wire.finding_kinds import kind_of
 
@@ -83,22 +83,13 @@ def gain_text(gain: Gain) -> str:
 
 def _start(state: State, gains: Gains) -> Iterator[Moment]:
     # Each instance has the same seeds.
-    of_instances = Counter(e.instance for e in state.entries.values() if _is_seed(e))
-    own = (n for id_, n in of_instances.items() if not _fuzzes_mutant(state, id_))
+    of_instances = Counter(e.instance for e in state.entries.values() if e.is_seed)
+    own = (n for id_, n in of_instances.items() if not fuzzes_mutant(state, id_))
     seeds, first = max(own, default=0), gains.first
     if first is not None and (edges := gains.between(first, nextafter(first, inf)).edges):
         with_seeds = f" with {several(seeds, 'seed')}" if seeds else ""
         text = f"began{with_seeds}; {several(edges, 'edge')} in the first statistics"
         yield Moment(first, "start", text, "corpus")
-
-
-def _is_seed(entry: Entry) -> bool:
-    return entry.op.startswith("orig") or "seed" in entry.reasons
-
-
-def _fuzzes_mutant(state: State, instance: str) -> bool:
-    found = state.instances.get(instance)
-    return found is not None and bool(found.mutant)
 
 
 def _end(state: State) -> Iterator[Moment]:
@@ -116,7 +107,7 @@ def _end(state: State) -> Iterator[Moment]:
 
 
 def _findings(state: State) -> Iterator[Moment]:
-    found = [g.first for g in groups(state) if not _fuzzes_mutant(state, g.first.instance)]
+    found = [g.first for g in groups(state) if not fuzzes_mutant(state, g.first.instance)]
     for n, first in enumerate(found[:_FINDINGS]):
         what = first.title or first.signature or first.file
         place = f" at {first.place}" if first.place else ""

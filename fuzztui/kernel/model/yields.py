@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from fuzztui.kernel.model.finding_tallies import groups, is_examined
-from fuzztui.kernel.model.state import Entry, Instance, State
+from fuzztui.kernel.model.state import Instance, State
 from fuzztui.kernel.model.stats import CPU_SERIES
 from fuzztui.kernel.wire.mixture import named_by
 
@@ -185,8 +185,7 @@ def _lately(state: State, i: Instance) -> _Period:
 
 def _finds(state: State) -> Iterator[_Find]:
     for entry in list(state.entries.values()):
-        is_new = entry.saved and (entry.cov or "edge" in entry.reasons)
-        if is_new and not entry.sync and not _is_seed(entry):
+        if entry.saved and entry.is_new and not entry.sync and not entry.is_seed:
             yield entry.t, "edges", entry.instance, entry.op
     for mutant in list(state.mutants.values()):
         if mutant.state != "killed" or mutant.killed_t < 0:
@@ -194,16 +193,12 @@ def _finds(state: State) -> Iterator[_Find]:
         killer = state.entries.get(mutant.killer)
         if killer is None:
             yield mutant.killed_t, "kills", mutant.instance, ""
-        elif not _is_seed(killer):
+        elif not killer.is_seed:
             op = "" if killer.sync else killer.op
             yield mutant.killed_t, "kills", killer.sync or mutant.instance, op
     for group in groups(state):
         if is_examined(group.first) and not group.first.op.startswith(_SEED):
             yield group.first.t, "signatures", group.first.instance, group.first.op
-
-
-def _is_seed(entry: Entry) -> bool:
-    return entry.op.startswith(_SEED) or "seed" in entry.reasons
 
 
 @lru_cache(10_000)

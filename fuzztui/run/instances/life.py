@@ -133,7 +133,7 @@ class InstanceLife:
 
     @property
     def ending(self) -> bool:
-        """Whether the instance was told to end."""
+        """Whether the instance got a request to end."""
         return self._end_reason is not None
 
     def adopt(self) -> bool:

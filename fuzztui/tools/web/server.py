@@ -1,4 +1,4 @@
-"""Serves the screens: textual-serve's protocol and files, for whom :mod:`access` lets in.
+"""Serves the screens: textual-serve's protocol and files, to visitors that :mod:`access` lets in.
 
 Each visitor has a process of its own, as in another terminal. What it writes for its terminal goes
 to the browser through a websocket, and keys come back.

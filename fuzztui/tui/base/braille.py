@@ -9,7 +9,8 @@ from typing import NamedTuple
 from fuzztui.tui.base.timeaxis import TimeAxis
 
 _DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
-_BARS = " ▁▂▃▄▅▆▇█"
+BARS = " ▁▂▃▄▅▆▇█"
+"""A cell with a bar, by its height in eighths."""
 
 PATTERNS = (0x95, 0xFF, 0xD2)
 """Dots of a cell in the area of a first, second and third curve: a chequered half, all, every other
@@ -192,7 +193,7 @@ def bars(values: Values, high: float | None = None) -> str:
             out.append(" ")
         else:
             level = round(value / top * 8)
-            out.append(_BARS[max(1 if value > 0 else 0, min(8, level))])
+            out.append(BARS[max(1 if value > 0 else 0, min(8, level))])
     return "".join(out)
 
 

@@ -33,7 +33,7 @@ class NoPicture(Exception):
 
 
 def portable(svg: str) -> str:
-    """Return Textual's SVG without the fonts that whoever opens it would fetch from a server."""
+    """Return Textual's SVG without the fonts that a viewer would fetch from a server."""
     return _FONT.sub("", svg)
 
 

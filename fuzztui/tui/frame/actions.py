@@ -122,7 +122,7 @@ REPLAY = (
     _replay("replay.kind", ("semicolon",), "Marks",
         "Jump to findings ✗, steering ◇, kills, new edges, or any mark", footer=8),
     _replay("replay.gain", ("right_square_bracket",), "Largest gain",
-        "Go to the largest gain of edges and kills (▁ to █); again: to the next smaller one",
+        "Pause at the largest gain of edges and kills (▁ to █); again: at the next smaller one",
         footer=6, run="replay.gain", args=(1,)),
     _replay("replay.larger_gain", ("left_square_bracket",), "Larger gain",
         "Go back to the next larger gain", run="replay.gain", args=(-1,)),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fuzztui.kernel.model.gains import Gain, Gains, levels
+from fuzztui.tui.base.braille import BARS
 
-_BARS = " ▁▂▃▄▅▆▇█"
 _FIRST_S = 0.25
 
 
@@ -13,7 +13,7 @@ def heat_cell(gain: Gain, level: int, *, later: bool = False) -> tuple[str, str]
     if not level:
         return None
     style = "killed" if gain.kills else "edge"
-    return _BARS[level], f"soft {style}" if later else style
+    return BARS[level], f"soft {style}" if later else style
 
 
 def heat_strip(gains: Gains, now: float, cells: int) -> list[tuple[str, str] | None]:

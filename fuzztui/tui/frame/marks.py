@@ -93,11 +93,7 @@ def marks_of(state: State) -> Marks:
     if (older := state.series.get("commands")) is not None:
         commands.update(older.times)
     kills = (m.killed_t for m in state.mutants.values() if m.killed_t >= 0)
-    edges = (
-        e.t
-        for e in state.entries.values()
-        if e.cov or "edge" in e.reasons or "valid-edge" in e.reasons
-    )
+    edges = (e.t for e in state.entries.values() if e.is_new or "valid-edge" in e.reasons)
     rest = (_thin(sorted((t, "") for t in times), state.t) for times in (commands, kills, edges))
     return Marks(kept, tuple([t for t, _ in each] for each in (kept, *rest)))
 

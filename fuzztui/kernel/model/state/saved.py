@@ -45,6 +45,16 @@ class Entry:
     shown_seq: int = 0
     """``seq`` of the record that contains the whole generated input; 0: none."""
 
+    @property
+    def is_seed(self) -> bool:
+        """Whether the entry is an input that the user supplied."""
+        return self.op.startswith("orig") or "seed" in self.reasons
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the entry covered something new to its instance."""
+        return self.cov or "edge" in self.reasons
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
