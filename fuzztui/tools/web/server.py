@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import signal
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -21,6 +22,7 @@ from aiohttp.typedefs import Handler
 from textual_serve.app_service import AppService
 from textual_serve.server import Server
 
+from fuzztui.kernel.base.text import visible
 from fuzztui.tools.web.access import WebAccess
 from fuzztui.tools.web.page import page, policy
 
@@ -33,10 +35,23 @@ MAX_CELLS: Final = 1000
 MAX_MESSAGE: Final = 1 << 16
 """Maximal bytes of a message of a browser."""
 
+MAX_ERRORS: Final = 1 << 13
+"""Maximal bytes of a visitor's stderr that are shown."""
+
 END_S: Final = 5.0
 """Seconds after which a visitor's process that does not end is killed."""
 
 STATIC: Final = Path(textual_serve.__file__).parent / "static"
+
+
+async def _report_errors(errors: asyncio.StreamReader | None) -> None:
+    """Print the first lines that a visitor's process writes to stderr, and read the others."""
+    assert errors is not None
+    left = MAX_ERRORS
+    while data := await errors.read(1 << 12):
+        for line in data[:left].decode(errors="replace").splitlines():
+            print(f"fuzztui: a visitor's screen: {visible(line)}", file=sys.stderr)
+        left -= len(data[:left])
 
 
 class Visitor(AppService):
@@ -81,6 +96,10 @@ class Visitor(AppService):
             start_new_session=True,  # Ctrl+C is for the server, which ends its visitors
         )
         self._stdin = process.stdin
+        # textual-serve would keep all of it, and write it to the server's terminal as it is.
+        errors, process.stderr = process.stderr, asyncio.StreamReader()
+        process.stderr.feed_eof()
+        self._errors = asyncio.create_task(_report_errors(errors))
         return process
 
     async def set_terminal_size(self, width: int, height: int) -> None:

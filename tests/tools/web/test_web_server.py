@@ -26,6 +26,8 @@ send(b"D", json.dumps({**about, "pid": os.getpid(), "argv": sys.argv[1:]}).encod
 while header := read(5):
     data = read(int.from_bytes(header[1:], "big"))
     if header[:1] == b"D":
+        if data == b"e":
+            os.write(2, b"\x1b]0;owned\x07 wrong\n" + b"x" * 1_000_000)
         send(b"D", b"typed " + data)
         if data == b"f":
             send(b"M", json.dumps({"type": "deliver_file_start", "key": "k1", "path": "/x/a.svg",
@@ -168,3 +170,16 @@ async def test_a_process_that_ends_without_a_message_ends_the_connection():
         async for _ in socket:
             pass
         assert socket.closed
+
+
+async def test_errors_of_a_process_are_shown_escaped_and_only_their_beginning(capfd):
+    async with serving() as client, websocket(client) as socket:
+        await start(socket)
+        await socket.send_json(["stdin", "e"])
+        assert await socket.receive_bytes() == b"typed e"
+    shown = capfd.readouterr()
+    assert "a visitor's screen: " in shown.err
+    assert "wrong" in shown.err
+    assert "\x1b" not in shown.err + shown.out
+    assert server.MAX_ERRORS // 2 < len(shown.err) < 2 * server.MAX_ERRORS
+    assert not shown.out
