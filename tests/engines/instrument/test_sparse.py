@@ -76,6 +76,18 @@ def test_only_what_can_be_new_is_observed(tmp_path: Path) -> None:
     assert bench.executor.run(b"a").observed == covered
 
 
+def test_the_calls_of_an_input_are_counted_repeatably(tmp_path: Path) -> None:
+    bench = Bench(
+        "def run(data):\n    return [step(x) for x in data]\ndef step(x):\n    return abs(x)\n",
+        tmp_path,
+    )
+    executor = bench.executor
+    none, some, again = (executor.measured(data).turns for data in (b"", b"x" * 90, b"x" * 90))
+    assert some == again
+    assert some - none >= 180, "step and abs"
+    assert executor.run(b"x" * 90).turns == 0, "a run counts loops that may be endless"
+
+
 def test_units_are_compiled_at_each_doubling(tmp_path: Path) -> None:
     bench = Bench("def run(data):\n    if data:\n        return 1\n", tmp_path, 4)
     bench.trial(b"")
