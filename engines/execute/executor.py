@@ -136,6 +136,7 @@ class Executor:
         That takes up to three times as long, and so does the time limit. A target that sets a
         profile function ends the count.
         """
+        self._built_of = None  # making the argument counts, too
         events = 0
 
         def count(*_: object) -> None:
