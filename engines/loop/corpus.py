@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,8 +46,8 @@ class Corpus:
 
     def __init__(self) -> None:
         self.entries: list[CorpusEntry] = []
-        self.work = 0.0
-        """The sum of the entries' work."""
+        self._log_work = 0.0
+        """The sum of the logarithms of the entries' work."""
         self.partners: list[CorpusEntry] = []
         """Entries whose parts are put into others: they show something new, so they are small."""
         self.by_id: dict[int, CorpusEntry] = {}
@@ -64,7 +65,7 @@ class Corpus:
     def add(self, entry: CorpusEntry) -> None:
         """Append an entry."""
         self.entries.append(entry)
-        self.work += entry.work
+        self._log_work += math.log(entry.work)
         if WHOLE not in entry.reasons:
             self.partners.append(entry)
         self.by_id[entry.id] = entry
@@ -73,6 +74,11 @@ class Corpus:
         self.favored += entry.favored
         self.pending += 1
         self.pending_favored += entry.favored
+
+    @property
+    def usual_work(self) -> float:
+        """The geometric mean of the entries' work. The corpus is not empty."""
+        return math.exp(self._log_work / len(self.entries))
 
     def picked(self, entry: CorpusEntry) -> None:
         """Mark the entry as fuzzed."""
@@ -89,15 +95,16 @@ class ZestScheduler:
     so that new entries wait for thousands of children of others. Here the n-th visit without a new
     entry has ``baseline * 2 ** (n - 1)`` children, up to :data:`LONGEST` times the baseline, like
     the exponential schedule of AFLFast (Boehme et al., CCS 2016, section 4). An entry that has
-    killed a mutant gets twice as many. One whose trials cost n times the mean of the corpus gets
-    1/n of the children, at least :data:`LEAST`, as in AFL's ``calculate_score``; but the cost is
-    counted work, because time is not repeatable.
+    killed a mutant gets twice as many. One whose trials cost n times the geometric mean of the
+    corpus gets 1/n of the children, at least one, so that a visit of a slow entry takes no longer
+    than one of an ordinary entry. (AFL's ``calculate_score`` compares with the arithmetic mean,
+    which few slow entries raise, and gives at least a tenth: an entry of a second a trial then
+    takes minutes.) The cost is counted work, because time is not repeatable.
     """
 
     BASELINE: Final = 16
     LONGEST: Final = 32
     KILLER: Final = 2
-    LEAST: Final = 0.1
 
     def __init__(self, corpus: Corpus, baseline: int = BASELINE) -> None:
         """``baseline``: children of the first visit of an entry."""
@@ -149,8 +156,7 @@ class ZestScheduler:
         if WHOLE in entry.reasons and not kills:
             return 1
         grown = min(2**entry.visits, self.LONGEST) if entry.visits < self.LONGEST else self.LONGEST
-        mean = self._corpus.work / len(self._corpus.entries)
-        cheap = min(1.0, max(self.LEAST, mean / entry.work))
+        cheap = min(1.0, self._corpus.usual_work / entry.work)
         return round(self._baseline * grown * (self.KILLER if kills else 1) * cheap) or 1
 
 

@@ -61,7 +61,7 @@ class Keeper:
         number = self._store.next_id(QUEUE)
         tail = candidate_tail(candidate, counters[j.RUN_MS], counters[j.TRIAL], new=new_edges)
         name = entry_name(number, tail)
-        again = self._reruns.again(execution.data)
+        again = self._reruns.again(execution.data, measured=True)
         if again.outcome is Outcome.FAILURE or again.outcome is Outcome.TIMEOUT:
             self._saver.failed(candidate, again)
         self._store.put(QUEUE, name, execution.data)
@@ -76,7 +76,7 @@ class Keeper:
             valid=execution.outcome is Outcome.SUCCESS,
             depth=1 if parent is None else parent.depth + 1,
             reasons=reasons,
-            work=work_of(execution.turns),
+            work=work_of(again.turns),
         )
         for feedback in self._parts.feedbacks:
             feedback.learn(execution, entry)

@@ -73,10 +73,15 @@ class Reruns:
         reduce.shrink(execution.data, keeps, self._parts.shrink_runs)
         return best
 
-    def again(self, data: bytes, patience: float = 1.0) -> Execution:
-        """Run an input again, within ``patience`` time limits. Raises as :meth:`Loop.run`."""
+    def again(self, data: bytes, patience: float = 1.0, *, measured: bool = False) -> Execution:
+        """Run an input again, within ``patience`` time limits. Raises as :meth:`Loop.run`.
+
+        ``measured``: with all calls counted, by :meth:`Executor.measured`.
+        """
         self._journal.again(time.monotonic_ns())
-        execution = self._parts.executor.run(data, patience)
+        executor = self._parts.executor
+        run = executor.measured if measured else executor.run
+        execution = run(data, patience)
         self._journal.judging()
         self._parts.executor.fixture.check_limits()  # saving the input, which is next, needs them
         self._after_effects.check_error(execution)
@@ -110,7 +115,7 @@ class Reruns:
             if number not in unsafe:
                 parts.before_recall()
                 journal.begin(time.monotonic_ns(), Candidate(data, j.REBUILD, number), counts=False)
-                execution = parts.executor.run(data)
+                execution = parts.executor.measured(data)
                 parts.executor.fixture.check_limits()
                 self._after_effects.check_error(execution)
                 journal.end()

@@ -14,7 +14,11 @@ TRIAL: Final = 60.0
 
 
 def work_of(turns: int) -> float:
-    """The work of a trial with so many counted loop iterations and calls of the application."""
+    """The work of a trial with so many counted loop iterations and calls.
+
+    A trial counts the iterations of loops that may be endless, which are often none. Calls are
+    counted once for each entry (:meth:`Executor.measured`).
+    """
     return TRIAL + turns
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from engine_lab import Lab, alive, events, execs, kill, names, stats, timeless, worker_of
+from homes import write_seeds
 from interpreters import pythons
 from skipped import needs_afl, nightly
 from waiting import DEADLINE_S, wait_until
@@ -66,6 +67,35 @@ def test_finds_what_lies_behind_gates(lab: Lab) -> None:
     assert {e["id"] for e in events(directory, "entry_described")} == set(range(len(reasons)))
     assert len(names(directory, "queue")) == len(reasons)
     has_layout(directory)
+
+
+UNEVEN = """
+def step():
+    pass
+
+def target(data: bytes):
+    if data.count(b"s") > 9:
+        with open({slow!r}, "a") as file:
+            file.write(".")
+        for _ in range(5_000):
+            step()
+        return 0
+    if data[0:1] == b"a":
+        return 1
+    if data[0:1] == b"b":
+        return 2
+    return 3
+"""
+
+
+def test_a_slow_entry_gets_few_children(lab: Lab) -> None:
+    slow, trials = lab.root / "slow", 20_000
+    lab.write("app.py", UNEVEN.format(slow=str(slow)))
+    seeds = write_seeds(lab.root, b"s" * 40, b"a", b"b", b"c")
+    engine = {"seeds": seeds, "constants": False, "comparisons": False}
+    lab.campaign("app:target", budget_trials=trials, engine=engine)
+    # An equal one of four entries would have a quarter of the children.
+    assert 0 < len(slow.read_text()) < trials / 80
 
 
 def has_layout(directory: Path) -> None:

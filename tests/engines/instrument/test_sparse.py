@@ -76,6 +76,19 @@ def test_only_what_can_be_new_is_observed(tmp_path: Path) -> None:
     assert bench.executor.run(b"a").observed == covered
 
 
+def test_the_calls_of_an_input_are_counted_repeatably(tmp_path: Path) -> None:
+    bench = Bench(
+        "def run(data):\n    return [step(x) for x in data]\ndef step(x):\n    return abs(x)\n",
+        tmp_path,
+    )
+    executor = bench.executor
+    assert executor.run(b"x" * 90).turns == 0, "a run counts loops that may be endless"
+    many, again = (executor.measured(b"x" * 90).turns for _ in range(2))
+    assert many == again
+    none = executor.measured(b"").turns
+    assert many - none > 170, "90 calls of step, and 90 of abs"
+
+
 def test_units_are_compiled_at_each_doubling(tmp_path: Path) -> None:
     bench = Bench("def run(data):\n    if data:\n        return 1\n", tmp_path, 4)
     bench.trial(b"")

@@ -73,14 +73,16 @@ def test_a_killer_gets_twice_as_many():
     assert [scheduler.energy(e) for e in corpus.entries] == [2, 4]
 
 
-def test_an_entry_that_costs_more_than_the_others_gets_fewer_children():
+def test_a_visit_of_a_slow_entry_costs_no_more_than_one_of_an_ordinary_entry():
     corpus = Corpus()
-    for number, work in enumerate([100.0] * 8 + [1_000.0, 100_000.0]):
+    for number, work in enumerate([100.0] * 8 + [400.0, 100_000.0]):
         corpus.add(CorpusEntry(number, "", b"", 1, work=work))
-    mean = (8 * 100 + 1_000 + 100_000) / 10
-    corpus.entries[8].work = 4 * mean
-    scheduler = ZestScheduler(corpus, baseline=40)
-    assert [scheduler.energy(e) for e in corpus.entries] == [*8 * [40], 10, 4]
+    usual = (100.0**8 * 400.0 * 100_000.0) ** 0.1
+    assert corpus.usual_work == pytest.approx(usual)
+    scheduler = ZestScheduler(corpus, baseline=1000)
+    *quick, slower, slowest = (scheduler.energy(entry) for entry in corpus.entries)
+    assert quick == [1000] * 8
+    assert (slower, slowest) == (round(1000 * usual / 400), round(1000 * usual / 100_000))
     assert ZestScheduler(corpus, baseline=1).energy(corpus.entries[9]) == 1, "never none"
 
 
