@@ -101,7 +101,7 @@ def _below(tile: Tile, width: int) -> list[TextSpan]:
 
 def tiles_of(s: Status) -> list[Tile]:
     """Return the tiles; mutants only if there are any, AFL's own numbers for AFL."""
-    return [
+    whole = [
         Tile("execs", format.count(s.stats.execs), "", _probes(s)),
         _rate(s),
         Tile("corpus", format.count(s.stats.corpus), "corpus", _since("new", s.last_entry_t, s)),
@@ -111,6 +111,8 @@ def tiles_of(s: Status) -> list[Tile]:
         *([_libraries(s)] if s.stats.edges_third_party >= 0 else []),
         *([_killed(s.mutants)] if s.mutants is not None else []),
     ]
+    # Figures of a part of the log are wrong ones.
+    return whole if s.caught_up >= 1 else [Tile(tile.label, "…", "") for tile in whole]
 
 
 def _killed(m: Summary) -> Tile:
