@@ -29,13 +29,13 @@ from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Changes, CommandStatus, State
 from fuzztui.kernel.model.story import Moment, story
 from fuzztui.kernel.session import Session
-from fuzztui.tui.app.action_app import ActionApp
 from fuzztui.tui.app.attention import MAX_TEXT, Attention, alert_sequence, announcement
 from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.feed import BACK_OFF_S, Feed, default_hz
 from fuzztui.tui.app.find import FindScreen, campaign_objects
 from fuzztui.tui.app.kept_yields import KeptYields
 from fuzztui.tui.app.replay import Outline, Player, ReplayControls
+from fuzztui.tui.app.run_commands import RunCommands
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.editor import NoEditor, edit_copy, edit_file
 from fuzztui.tui.base.text import plain
@@ -114,7 +114,7 @@ class Opening:
     monotonic: Callable[[], float] = time.monotonic
 
 
-class FuzzApp(ActionApp, ReplayControls):
+class FuzzApp(RunCommands, ReplayControls):
     """The terminal monitor and controller."""
 
     TITLE = "fuzztui"
@@ -483,7 +483,7 @@ class FuzzApp(ActionApp, ReplayControls):
         """Draw banner, footer and timeline of the current screen."""
         if (screen := self._drawn_screen) is None:
             return
-        screen.query_one(Banner).show(self._problem_texts())
+        screen.query_one(Banner).show(self._problem_texts(), [*self.said.values()])
         self.refresh_footer()
         if self.player is not None:
             self.player.hold_at(self.end_t)
