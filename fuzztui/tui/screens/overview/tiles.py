@@ -102,7 +102,7 @@ def _below(tile: Tile, width: int) -> list[TextSpan]:
 def tiles_of(s: Status) -> list[Tile]:
     """Return the tiles; mutants only if there are any, AFL's own numbers for AFL."""
     whole = [
-        Tile("execs", format.count(s.stats.execs), "", _probes(s)),
+        Tile("execs", format.count(s.stats.execs), ""),
         _rate(s),
         Tile("corpus", format.count(s.stats.corpus), "corpus", _since("new", s.last_entry_t, s)),
         _edges(s),
@@ -121,15 +121,6 @@ def _killed(m: Summary) -> Tile:
     score = format.score(m.score)
     below = (f"at least {score}", f"≥{score}") if m.at_least else (score,)
     return Tile("killed", value, "killed", below, m.score or 0.0)
-
-
-def _probes(s: Status) -> Sequence[str]:
-    """The probes that are left in trials."""
-    left = s.stats.probes_left
-    if left < 0:
-        return ("",)
-    noun = "probe" if left == 1 else "probes"
-    return (f"{format.count(left)} {noun} left", "")
 
 
 def _rate(s: Status) -> Tile:
