@@ -170,7 +170,7 @@ def _list(options: argparse.Namespace) -> int:
             "'fuzztui score RUN' runs them on a corpus"
         )
     if state.stage:
-        return _list_worklist(state, worklist_rows(rows), width, as_json=options.json)
+        return _list_worklist(state, worklist_rows(state, rows), width, as_json=options.json)
     summary, known = mutants_summary(state), knowledge(state)
     groups = None
     if options.survivors:

@@ -104,7 +104,7 @@ def table(rows: list[MutatorRow]) -> Iterator[str]:
     wide = max(len(brief(a.name)) for a in rows)
     yield (
         f"{'mutator':<{wide}}  class  {'tried':>13}  {'applied':>13}  {'hits':>6}  {'found':>7}  "
-        f"{'crashes':>7}  {'finds/M':>11}  {'weight':>6}"
+        f"{'crashes':>7}  {'per million':>11}  {'weight':>6}"
     )
     for a in rows:
         hits = percent(a.applied / a.tried if a.tried else None)

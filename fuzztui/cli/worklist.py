@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,16 +43,16 @@ from fuzztui.kernel.model.progress import AT_WORK, NO_TURN, PHASES, phase, shown
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Instance, Mutant, State
 
-_LIVE = PHASES.index("done") + 1
+_LIVE = PHASES.index("waiting") + 1
 """The first ``_LIVE`` items of ``PHASES`` are the progress of a mutant without problems."""
 
 
 # --------------------------------------------------------------- the worklist
 
 
-def worklist_rows(rows: Iterable[Mutant]) -> list[Mutant]:
-    """Sort mutants by progress: being fuzzed, waiting, over."""
-    return sorted(rows, key=order)
+def worklist_rows(state: State, rows: Iterable[Mutant]) -> list[Mutant]:
+    """Sort mutants by progress: being fuzzed, over, waiting, without a turn."""
+    return sorted(rows, key=partial(order, can_run=turns_follow(state)))
 
 
 def worklist_table(state: State, rows: Sequence[Mutant], width: int = 0) -> Iterator[str]:

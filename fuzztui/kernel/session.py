@@ -165,6 +165,11 @@ class Session:
         return bool(self.problems) or self.state.lost > 0
 
     @property
+    def is_settled(self) -> bool:
+        """Whether all that the clock allows is folded, live also what a watcher still reads."""
+        return not self.behind and (self.mode == "replay" or self.state.caught_up >= 1)
+
+    @property
     def is_long(self) -> bool:
         """Whether folding the remaining records of a live session takes long (:data:`LONG`)."""
         return self.mode == "live" and self.end_seq - self.state.seq >= LONG

@@ -64,18 +64,24 @@ def campaign(*more, stage="mutants"):
 
 def table(state, width=0):
     return list(
-        worklist.worklist_table(state, worklist.worklist_rows(state.mutants.values()), width)
+        worklist.worklist_table(state, worklist.worklist_rows(state, state.mutants.values()), width)
     )
 
 
 def test_the_list_is_the_queue():
     lines = table(campaign())
-    assert [line.split("a.c#")[1][0] for line in lines if "a.c#" in line] == list("385670124")
-    assert [line[:4].strip() for line in lines] == ["", "1", "2", "-", "3", "4", *[""] * 4]
-    assert "the mutants' budget ends here" in lines[3]
-    assert [line.split()[0] for line in lines[6:]] == ["done", "failed", "dropped", "skipped"]
-    assert "done       killed 1 a.c#0" in lines[6]
+    assert [line.split("a.c#")[1][0] for line in lines if "a.c#" in line] == list("308567124")
+    assert [line[:4].strip() for line in lines] == ["", "", "1", "2", "-", "3", "4", *[""] * 3]
+    assert "the mutants' budget ends here" in lines[4]
+    assert [line.split()[0] for line in lines[7:]] == ["failed", "dropped", "skipped"]
+    assert "done       killed 1 a.c#0" in lines[1]
     assert "if (a < b) {  ->  if (a <= 3) {" in lines[0]
+
+
+def test_mutants_that_cannot_run_any_more_are_last():
+    lines = table(campaign(stage="target"))
+    assert [line.split("a.c#")[1][0] for line in lines if "a.c#" in line] == list("301248567")
+    assert ["no turn" in line for line in lines] == [*[False] * 5, *[True] * 4]
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
@@ -165,7 +171,7 @@ def test_status_tells_the_stage():
     assert max(map(len, text.splitlines())) <= 80
     for words in (
         "phase     1 of 2, mutants: 20s of 1m40s used; the target phase begins in 1m20s",
-        "mutants   9: 1 at work, 4 waiting, 1 done",
+        "mutants   9: 1 at work, 1 done, 4 waiting",
         "others    1 failed, 1 dropped, 1 skipped",
         "queue     the budget allows",
         "now       m2 fuzzing a.c:4,",

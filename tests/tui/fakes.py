@@ -94,6 +94,10 @@ class FakeSession:
     def end_seq(self) -> int:
         return len(self.log.records)
 
+    @property
+    def is_settled(self) -> bool:
+        return self.mode == "replay" or self.state.caught_up >= 1
+
     def poll(self) -> Changes:
         self.polls += 1
         if self.error is not None:

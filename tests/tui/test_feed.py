@@ -33,6 +33,7 @@ class Session:
 
     behind = False
     mode = "live"
+    is_settled = True
 
     def __init__(self):
         self.answers = []

@@ -70,6 +70,16 @@ async def test_a_cancel_ends_stdin_and_another_one_interrupts(command, times, st
     assert one.cancelled
 
 
+async def test_a_command_without_the_option_is_interrupted(command):
+    ready = asyncio.Event()
+    command('test "$#" = 4 && echo ready >&2; exec sleep 1000')  # -P -m fuzztui name
+    one = LocalCommand(lambda: ["name"], until_eof=False)
+    running = asyncio.create_task(one.run(lambda _: ready.set()))
+    await ready.wait()
+    one.cancel()
+    assert (await running).status == -signal.SIGINT
+
+
 async def test_leaving_the_screen_ends_the_command(command, tmp_path):
     ready = asyncio.Event()
     command(f"echo ready >&2; cat; touch {tmp_path}/ended")

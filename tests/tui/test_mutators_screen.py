@@ -149,7 +149,7 @@ async def test_what_found_too_little_to_tell_is_in_brackets(drive):
 @pytest.mark.slow
 async def test_the_column_that_is_sorted_by_is_always_whole(drive):
     for size in ((60, 15), (40, 12), (80, 24)):
-        async with drive(mixed(), size=size, press="6", shows="finds/M ▼") as d:
+        async with drive(mixed(), size=size, press="6", shows="per million ▼") as d:
             assert any(line.rstrip().endswith("4,089") for line in d.lines()) or size == (80, 24)
 
 

@@ -51,8 +51,8 @@ HOSTILE = "[/x]\x1b[31m\u202e"
 async def test_the_table_is_the_queue(drive):
     async with drive(midway(), press="4i") as d:
         shown = d.row_keys()
-        assert shown[:5] == [M[3], M[5], M[4], M[6], M[10]]
-        assert shown[-8:] == [M[2], M[1], M[0], M[9], M[7], M[8], M[20], M[21]]
+        assert shown[:8] == [M[3], M[2], M[1], M[0], M[5], M[4], M[6], M[10]]
+        assert shown[-5:] == [M[9], M[7], M[8], M[20], M[21]]
         d.assert_shows(
             "▶ fuzzing", "02:10/05:00", "▲ in 2m", "▔ budget ends", "parser.c:13",
             "1 of 2  mutants are fuzzed", "15m 37s of 30m 00s for mutants", "target in 14m 22s",
@@ -66,15 +66,14 @@ async def test_the_table_is_the_queue(drive):
 async def test_the_queue_follows_what_happens(drive):
     async with drive(midway(), press="4i") as d:
         d.log.add(ev.MutantPositions({M[30]: -1.0}))
-        await d.until(lambda: d.row_keys()[1] == M[30])
+        await d.until(lambda: d.row_keys()[4] == M[30])
         d.log.add(ev.MutantState("", M[5], "skipped", reason="by hand"))
-        await d.until(lambda: d.row_keys()[2] == M[4])
+        await d.until(lambda: d.row_keys()[5] == M[4])
         assert phase(d.world.session.state.mutants[M[5]]) == "skipped"
         assert d.row_keys().index(M[5]) > d.row_keys().index(M[8])
         collected(d.log, M[3], "m5", {"entries": 7, "edges": 1, "crashes": 0, "hangs": 0})
         await d.until_shows("no mutant is running")
-        assert d.row_keys()[0] == M[30]
-        await d.press("end")
+        assert d.row_keys()[:5] == [M[3], M[2], M[1], M[0], M[30]]
         await d.until_shows("✓ done 4")
         assert "3 of 5 mutants killed" in d.text()
 
@@ -100,7 +99,7 @@ async def test_before_there_is_any_mutant_it_says_what_is_done(drive):
 
 @pytest.mark.slow
 async def test_narrowed_to_a_phase(drive):
-    async with drive(midway(), press="4fff") as d:
+    async with drive(midway(), press="4ff") as d:
         await d.until(lambda: d.row_keys() == [M[2], M[1], M[0]])
         assert "done 3/40" in d.text()
         await d.press("m")
@@ -306,7 +305,8 @@ async def test_what_cannot_be_done_is_grey_and_says_why(drive):
 
 @pytest.mark.slow
 async def test_nothing_is_steered_when_the_targets_turn_has_come_or_in_a_replay(drive):
-    async with drive(on_target(), press="4dKr") as d:
+    async with drive(on_target(), press="4", row=M[6]) as d:
+        await d.press("d", "K", "r")
         assert "budget ends" not in d.text()
         assert "none: the turns of mutants are over" in d.text()
         assert not d.commands
@@ -361,20 +361,22 @@ async def test_the_cursor_rests_until_it_is_moved(drive):
     async with drive(midway(), press="4", row=M[3]) as d:
         assert (d.table.cursor, d.table.scroll_offset.y) == (M[3], 0)
         collected(d.log, M[3], "m5", {"entries": 7})
-        await d.until(lambda: d.table.cursor == M[5])  # the next one that waits
+        await d.until_shows("✓ done  src/parser.c:13")
+        assert d.row_keys()[0] == M[3]  # the latest that is over, until the next one begins
         d.log.add(ev.MutantProgress(M[5], "pruning", "m6"))
-        await d.until(lambda: d.row_keys()[0] == M[5])
-        assert (d.table.cursor, d.table.scroll_offset.y) == (M[5], 0)
+        await d.until(lambda: d.table.cursor == M[5])
+        assert (d.row_keys()[0], d.table.scroll_offset.y) == (M[5], 0)
 
 
 @pytest.mark.slow
 async def test_who_has_chosen_a_row_keeps_it_but_the_view_never_jumps(drive):
-    async with drive(midway().add(ev.MutantPositions({M[6]: -1.0})), press="4j") as d:
+    log = midway().add(ev.MutantPositions({M[6]: -1.0}))
+    async with drive(log, press="4jjjj") as d:
         assert d.table.cursor == M[6]
         d.log.add(ev.MutantProgress(M[6], "fuzzing", "m6"))
         await d.until_shows("▶ fuzzing  src/parser.c:16")
         collected(d.log, M[6], "m6", {"entries": 7})
-        await d.until(lambda: d.row_keys().index(M[6]) > 20)
+        await d.until(lambda: d.row_keys()[:2] == [M[3], M[6]])
         await d.pilot.pause()
         assert (d.table.cursor, d.table.scroll_offset.y) == (M[6], 0)
         await d.until_shows("✓ done  src/parser.c:16")
@@ -427,11 +429,20 @@ async def test_mutants_without_a_turn_do_not_wait_in_the_targets_phase(drive):
     log = midway()
     waiting = [m for m in log.state.mutants.values() if m.listed_stage in WAITING]
     assert {progress_glyph(m).state for m in waiting} >= {"queued", "built"}
-    log.add(ev.PhaseStarted("target", {"mutants_s": 1800.0, "before_s": 1800.0, "each_s": 300.0}))
+    over = ev.PhaseStarted("target", {"mutants_s": 1800.0, "before_s": 1800.0, "each_s": 300.0})
     async with drive(log, press="4") as d:
-        status = next(column for column in d.table.columns if column.id == "stage")
+        first = d.row_keys()[4:8]
+        assert set(first) < {m.id for m in waiting}  # the queue, after the turns
+        d.log.add(over)
+        await d.until(lambda: d.row_keys()[-len(waiting) :][:4] == first)
+        assert d.row_keys()[:4] == [M[3], M[2], M[1], M[0]]
+        status, place = (next(c for c in d.table.columns if c.id == i) for i in ("stage", "place"))
         cells = [status.cell(mutant)[0] for mutant in waiting]
         assert all(NO_TURN in cell for cell in cells), cells
+        d.table.sort_by(place)  # the user's choice decides
+        assert d.row_keys() == [
+            m.id for m in sorted(d.world.session.state.mutants.values(), key=place.sort)
+        ]
 
 
 async def test_a_tiny_budget_has_tenths(drive):
@@ -456,12 +467,12 @@ async def test_waits_of_neighbours_differ(drive):
 async def test_nothing_covers_or_cuts_what_matters(drive):
     log = midway().add(ev.MutantState("", M[4], "pending", steer="promoted"))
     log.add(ev.MutantProgress(M[12], "fuzzing", "m6"))
-    async with drive(log, size=(80, 24), press="4i") as d:
+    async with drive(log, size=(80, 24), press="4ifff") as d:
         now = next(line for line in d.lines() if line.startswith(" now"))
         assert "02:10/05:00   and 1 more" in now
         assert now.rstrip().endswith("1 of 30 more")
         assert "▲ ▔ budget ends" in d.text()
-    async with drive(log, size=(120, 40), press="4fff", shows="done 3/40") as d:
+    async with drive(log, size=(120, 40), press="4ff", shows="done 3/40") as d:
         assert "verdict" in next(line for line in d.lines() if "done 3/40" in line)
 
 

@@ -122,9 +122,9 @@ async def test_the_footer_does_not_end_between_less_and_more(drive):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "seen"), [
-    (120, ["chance", "weight", "dist", "+branch", "match", "drawn", "÷"]),
-    (80, ["chance", "weight", "dist", "+branch", "match", "drawn", "÷"]),
-    (60, ["chance", "weight", "dist", "+branch"]),
+    (120, ["chance", "weight", "steps", "+branch", "match", "drawn", "misses"]),
+    (80, ["chance", "weight", "steps", "+branch", "match", "drawn", "misses"]),
+    (60, ["chance", "weight", "steps", "+branch"]),
 ])  # fmt: skip
 async def test_what_the_width_shows_of_types(drive, width, seen):
     async with drive(aimed(), size=(width, 24), press="7") as d:

@@ -131,11 +131,16 @@ def queue(state: State) -> list[Mutant]:
     return sorted(waiting, key=lambda m: (m.place, m.seq))
 
 
-def order(mutant: Mutant) -> tuple[int, float, int]:
-    """Sort key: running and waiting mutants by position, then finished ones, latest first."""
+def order(mutant: Mutant, *, can_run: bool = True) -> tuple[int, float, int]:
+    """Sort key: running turns, turns that are over (the latest first), the queue, then the others.
+
+    ``can_run``: waiting mutants can still have a turn; if they cannot, they come last.
+    """
     where = phase(mutant)
-    group = PHASES.index(where) if where in PHASES else len(PHASES)
-    return group, mutant.place if where in PHASES[:2] else -mutant.turn_began_s, mutant.seq
+    last = where not in PHASES or (where == "waiting" and not can_run)
+    placed = where in ("at work", "waiting")
+    group = len(PHASES) if last else PHASES.index(where)
+    return group, mutant.place if placed else -mutant.turn_began_s, mutant.seq
 
 
 def same_program(mutant: Mutant, mutants: Mapping[str, Mutant]) -> Mutant | None:

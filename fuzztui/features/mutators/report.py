@@ -42,7 +42,16 @@ def _mutators(state: State) -> Iterator[Part]:
         )
         for a in rows[:_MUTATORS]
     ]
-    heads = ("mutator", "class", "tried", "applied", "found", "crashes", "finds/M", "weight")
+    heads = (
+        "mutator",
+        "class",
+        "tried",
+        "applied",
+        "found",
+        "crashes",
+        "found per million",
+        "weight",
+    )
     numbers = frozenset(range(2, 8))
     yield Table(heads, lines[:_BEST], numbers)
     if len(rows) > _BEST:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from fuzztui.features.watch.instance import STOPPED, WatchedInstance
@@ -82,15 +82,18 @@ def _first(directory: str) -> str:
 
 
 def history(
-    instances: Mapping[str, WatchedInstance], times: Times
+    instances: Mapping[str, WatchedInstance], times: Times, read: Callable[[float], None]
 ) -> tuple[list[tuple[float, Event]], dict[str, WatchedQueue]]:
     """Return all events until now, sorted by campaign time, and what was chosen from the queues.
 
-    Afterwards the instances do not report these events again.
+    Afterwards the instances do not report these events again. ``read`` is called with the part of
+    the files that was read so far.
     """
+    steps = 2 * len(instances)
     timed: list[tuple[float, Event]] = []
     parents: list[tuple[str, int]] = []
-    for name, instance in instances.items():
+    for n, (name, instance) in enumerate(instances.items()):
+        read(n / steps)
         timed += _figures(instance, times, len(instances))
         finds = instance.old_findings()
         parents += ((name, find.src[0]) for find in finds if find.src)
@@ -101,7 +104,8 @@ def history(
         name: WatchedQueue(f"{i.path}/queue", i.place.prefix) for name, i in instances.items()
     }
     choose(queues, parents, ENTRIES)
-    for name, queue in queues.items():
+    for n, (name, queue) in enumerate(queues.items(), len(instances)):
+        read(n / steps)
         instance = instances[name]
         entries = list(_entries(instance, instance.chosen_entries(queue), times))
         # A resume renames every entry (orig:): these are not new, nor are imports.

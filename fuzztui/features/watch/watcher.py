@@ -25,6 +25,7 @@ from fuzztui.kernel.wire.events import (
     CampaignEnded,
     CampaignStarted,
     CampaignState,
+    CatchingUp,
     Event,
     Message,
     Stats,
@@ -49,6 +50,9 @@ RETRY_S = 1.0
 """Seconds between two attempts to write to a full disk."""
 
 FLUSH_RECORDS = 2000
+
+READING = 0.5
+"""The part of catching up that is reading files; the rest is writing the log."""
 
 BEGUN = ("running", "")
 """State of the campaign and its reason at the start of the history."""
@@ -88,20 +92,25 @@ class CampaignWatcher:
         self._writer.append(campaign_started(self._trees, self._instances, times.zero), 0.0)
         self._writer.append(CampaignState(*BEGUN), 0.0)
         self._state = BEGUN
-        self._writer.flush()  # the screen can open the log now
-        timed, queues = history(self._instances, times)
+        self._catch_up(0.0)  # the screen can open the log now
+        timed, queues = history(self._instances, times, lambda part: self._catch_up(part * READING))
         for n, (t, event) in enumerate(timed):
             self._writer.append(event, t)
             if n % FLUSH_RECORDS == 0:
-                self._writer.flush()
+                self._catch_up(READING + (1 - READING) * n / len(timed))
         alive = any(i.alive for i in self._instances.values())
         # If no instance is running, campaign time stops at the last event.
         ends = [ended(i, times) for i in self._instances.values()]
         end = max(self._writer.last_t, times.now if alive else max(ends, default=0.0))
         self._go_on_from(end)
         present = [e for i in self._instances.values() for e in i.present(end)]
-        self._log([*present, *_left_out(queues.values())])
+        self._log([*present, *_left_out(queues.values()), CatchingUp(1.0)])
         self._flush()
+
+    def _catch_up(self, share: float) -> None:
+        """Record how much of the past was read and written: the screen shows nothing else of it."""
+        self._writer.append(CatchingUp(round(share, 3)), self._writer.last_t)
+        self._writer.flush()
 
     def run(self) -> None:
         """Record events until :meth:`stop`."""
@@ -151,6 +160,7 @@ class CampaignWatcher:
         if fresh and not self._instances:
             self._begin_with(fresh)  # as if the watcher had started only now
         elif fresh:
+            self._log(self._looked())  # a renamed directory must not count twice
             self._take_in([WatchedInstance(place, self._watcher, len(places)) for place in fresh])
 
     def _take_in(self, fresh: list[WatchedInstance]) -> None:
@@ -165,7 +175,7 @@ class CampaignWatcher:
             self._add(instance)
         begun = {name: began(i, now) for name, i in instances.items()}
         times = Times(begun, now, at - self._now())
-        timed, _ = history(instances, times)
+        timed, _ = history(instances, times, lambda _: None)
         for t, event in timed:
             # The log's curves can no longer show statistics from before its end.
             if t > self._writer.last_t or not isinstance(event, Stats):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fuzztui.kernel.model.changes import ChangesBuilder, instance
-from fuzztui.kernel.model.folding import EventFold
+from fuzztui.kernel.model.folding import EventFold, never
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.model.stats import count, finite
 from fuzztui.kernel.wire.events import (
@@ -12,6 +12,7 @@ from fuzztui.kernel.wire.events import (
     CampaignEnded,
     CampaignStarted,
     CampaignState,
+    CatchingUp,
     Message,
     RecordsLost,
     SupervisorStarted,
@@ -64,6 +65,11 @@ def _campaign_ended(state: State, e: CampaignEnded, touched: ChangesBuilder) -> 
     touched.campaign = True
 
 
+def _catching_up(state: State, e: CatchingUp, touched: ChangesBuilder) -> None:
+    state.caught_up = min(max(finite(e.share), 0.0), 1.0)
+    touched.campaign = True
+
+
 def _set_state(state: State, name: str, reason: str) -> None:
     state.state, state.reason = name, reason
     if name == "paused":
@@ -93,6 +99,7 @@ FOLDS = (
     EventFold(SupervisorStarted, _supervisor_started),
     EventFold(CampaignState, _campaign_state),
     EventFold(CampaignEnded, _campaign_ended),
+    EventFold(CatchingUp, _catching_up, never),
     EventFold(Message, _message),
     EventFold(RecordsLost, _records_lost),
 )

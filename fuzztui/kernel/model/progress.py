@@ -41,9 +41,9 @@ TURN_OVER = ("done", "refused")
 """Stages of a mutant whose turn is over."""
 
 PHASES = (
-    "at work", "waiting", "done", "refused", "failed", "dropped", "skipped", "equivalent",
+    "at work", "done", "waiting", "refused", "failed", "dropped", "skipped", "equivalent",
 )  # fmt: skip
-"""The status of a mutant, in the order in which screens show them."""
+"""The status of a mutant, in the order in which screens and lists show mutants."""
 
 
 def phase(mutant: Progressing) -> str:

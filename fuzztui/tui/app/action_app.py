@@ -221,29 +221,38 @@ class ActionApp(ThemedApp):
         if not isinstance(self.screen, ActionPalette):
             self.push_screen(ActionPalette())
 
+    def run_offers(self) -> Iterable[tuple[Callable[[], object], str]]:
+        """Return the palette's commands about the open run: none without one."""
+        return ()
+
     # -------------------------------------------------------------- pictures
 
     def save_picture(self, suffix: str) -> None:
         """Save the screen as ``.svg`` or ``.png``; in a browser, download the picture."""
         svg = portable(self.export_screenshot())
         screen = getattr(self.bottom_screen, "TAB", "home")
-        name = f"fuzztui-{screen}-{datetime.now():%Y%m%d-%H%M%S}"
-        self.run_worker(self._save_picture(svg, name, suffix), group="picture")
+        make = partial(png, svg) if suffix == ".png" else svg.encode
+        self.run_worker(self.save_file("picture", suffix, make, screen), group="picture")
 
-    async def _save_picture(self, svg: str, name: str, suffix: str) -> None:
-        def make() -> tuple[bytes, Path | None]:
-            data = png(svg) if suffix == ".png" else svg.encode()
+    async def save_file(
+        self, what: str, suffix: str, make: Callable[[], bytes], about: str = ""
+    ) -> None:
+        """Save what ``make`` returns, and notify the user where; in a browser, download it."""
+        name = f"fuzztui-{about or what.replace(' ', '-')}-{datetime.now():%Y%m%d-%H%M%S}"
+
+        def save() -> tuple[bytes, Path | None]:
+            data = make()
             return data, None if self.is_web else save_new(name, suffix, data)
 
         try:
-            data, path = await in_thread(make)
+            data, path = await in_thread(save)
         except NoPicture as e:
-            self.notify(plain(str(e)), title="No picture", severity="warning", timeout=8)
+            self.notify(plain(str(e)), title=f"No {what}", severity="warning", timeout=8)
             return
         if path is None:
             self.deliver_binary(BytesIO(data), save_filename=name + suffix)
         else:
-            self.notify(plain(str(path)), title="Saved the picture", timeout=8)
+            self.notify(plain(str(path)), title=f"Saved the {what}", timeout=8)
 
     # ---------------------------------------------------------------- theme
 

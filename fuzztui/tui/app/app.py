@@ -29,13 +29,13 @@ from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Changes, CommandStatus, State
 from fuzztui.kernel.model.story import Moment, story
 from fuzztui.kernel.session import Session
-from fuzztui.tui.app.action_app import ActionApp
 from fuzztui.tui.app.attention import MAX_TEXT, Attention, alert_sequence, announcement
 from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.feed import BACK_OFF_S, Feed, default_hz
 from fuzztui.tui.app.find import FindScreen, campaign_objects
 from fuzztui.tui.app.kept_yields import KeptYields
 from fuzztui.tui.app.replay import Outline, Player, ReplayControls
+from fuzztui.tui.app.run_commands import RunCommands
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.editor import NoEditor, edit_copy, edit_file
 from fuzztui.tui.base.text import plain
@@ -114,7 +114,7 @@ class Opening:
     monotonic: Callable[[], float] = time.monotonic
 
 
-class FuzzApp(ActionApp, ReplayControls):
+class FuzzApp(RunCommands, ReplayControls):
     """The terminal monitor and controller."""
 
     TITLE = "fuzztui"
@@ -273,7 +273,9 @@ class FuzzApp(ActionApp, ReplayControls):
         while not self._dead:
             await asyncio.sleep(ALIVE_S)
             self._dead = self._opening.died()
-        self.tick()
+        if not self._present:  # what was read until then
+            self.on_present()
+        self.when_free(lambda: self.on_changes(Changes()))
 
     # ------------------------------------------------------------- changes
 
@@ -305,7 +307,8 @@ class FuzzApp(ActionApp, ReplayControls):
         for tab, missed in self._unseen_changes.items():
             self._unseen_changes[tab] = missed | changes
         if (screen := self._drawn_screen) is not None:
-            screen.show(self.take_changes(screen.TAB))
+            if not self._unsettled:
+                screen.show(self.take_changes(screen.TAB))
             screen.tick(self.status)
             self.draw_frame()
 
@@ -315,7 +318,8 @@ class FuzzApp(ActionApp, ReplayControls):
         if changes.reset or changes.findings:
             self._note_unseen()
             # What the log contained already when it was opened is no news.
-            if changes.reset or (self.session is not None and self.session.behind):
+            behind = self.session is not None and self.session.behind
+            if changes.reset or behind or self.status.caught_up < 1:
                 self._attention.skip(self.campaign)
             else:
                 self._announce()
@@ -395,7 +399,12 @@ class FuzzApp(ActionApp, ReplayControls):
             await super()._press(self._typed.pop(0))
 
     def take_changes(self, tab: str) -> Changes:
-        """Return and clear the changes since the screen ``tab`` was last shown."""
+        """Return and clear the changes since the screen ``tab`` was last shown.
+
+        None until they are settled.
+        """
+        if self._unsettled:
+            return Changes()
         changes, self._unseen_changes[tab] = self._unseen_changes[tab], Changes()
         if tab == FINDINGS:
             self._note_unseen()
@@ -437,8 +446,17 @@ class FuzzApp(ActionApp, ReplayControls):
             screen.tick(self.status)
             self.draw_frame()
 
+    @property
+    def _unsettled(self) -> bool:
+        """Whether a watcher still reads the past: nothing but how far it is must be shown."""
+        return self.watched and not self._dead and self.campaign.caught_up < 1
+
     def _update_status(self) -> None:
         now, alive = self.now(), False if self._dead else self._alive
+        if self._unsettled:
+            c = self.campaign
+            self.status = Status(c.name, c.engine, c.target, watched=True, caught_up=c.caught_up)
+            return
         self.status = status_of(
             self.campaign,
             now,
@@ -465,7 +483,7 @@ class FuzzApp(ActionApp, ReplayControls):
         """Draw banner, footer and timeline of the current screen."""
         if (screen := self._drawn_screen) is None:
             return
-        screen.query_one(Banner).show(self._problem_texts())
+        screen.query_one(Banner).show(self._problem_texts(), [*self.said.values()])
         self.refresh_footer()
         if self.player is not None:
             self.player.hold_at(self.end_t)

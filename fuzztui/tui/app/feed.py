@@ -87,7 +87,7 @@ class Feed:
                 pause = max(pause, QUIET_S)
             if changes is not None and self._session.behind:
                 pause = 0.0
-            elif changes is not None and not self._present:
+            elif changes is not None and not self._present and self._session.is_settled:
                 self._present = True
                 self._listener.on_present()
             with suppress(TimeoutError):

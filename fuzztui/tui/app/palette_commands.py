@@ -48,8 +48,8 @@ class ActionProvider(Provider):
             if score > 0:
                 yield Hit(score, self._row(action, text, letters), self._run(action), text)
 
-    def _offers(self) -> Iterator[tuple[Action | str, str]]:
-        """The actions of the screen below, and the endings of :data:`PICTURES`."""
+    def _offers(self) -> Iterator[tuple[Action | Callable[[], object], str]]:
+        """The actions of the screen below; without a key: commands about the run, pictures."""
         scopes = host(self.app).scopes()
         now = host(self.app).action_context()
         for action in ACTIONS:
@@ -57,11 +57,15 @@ class ActionProvider(Provider):
             moving = action.group == "Tables" and not action.place(now)
             if action.scope in scopes and action.mode in ("", now.mode) and not moving:
                 yield action, f"{action.title(now)}: {action.help}"
-        yield from PICTURES.items()
+        yield from host(self.app).run_offers()
+        for suffix, text in PICTURES.items():
+            yield partial(host(self.app).save_picture, suffix), text
 
-    def _row(self, action: Action | str, text: str, letters: Sequence[int] = ()) -> Text:
+    def _row(
+        self, action: Action | Callable[[], object], text: str, letters: Sequence[int] = ()
+    ) -> Text:
         """One line: the key and the action, or why it is impossible now."""
-        if isinstance(action, str):
+        if not isinstance(action, Action):
             return self._line("", text, letters)
         now = host(self.app).action_context()
         if reason := action.why_not(now):
@@ -83,7 +87,5 @@ class ActionProvider(Provider):
         row.truncate(max(KEY + 10, self.app.size.width - MARGIN), overflow="ellipsis")
         return row
 
-    def _run(self, action: Action | str) -> Callable[[], object]:
-        if isinstance(action, str):
-            return partial(host(self.app).save_picture, action)
-        return partial(host(self.app).perform, action.id)
+    def _run(self, action: Action | Callable[[], object]) -> Callable[[], object]:
+        return partial(host(self.app).perform, action.id) if isinstance(action, Action) else action

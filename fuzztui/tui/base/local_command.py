@@ -37,11 +37,15 @@ class CommandResult:
 
 
 class LocalCommand:
-    """One run of a command, which has the option ``--until-eof``: it ends with this process."""
+    """One run of a command, which ends with this process if it has the option ``--until-eof``."""
 
-    def __init__(self, arguments: Callable[[], Sequence[str]]) -> None:
-        """``arguments`` returns name and arguments of the command; may block."""
+    def __init__(self, arguments: Callable[[], Sequence[str]], *, until_eof: bool = True) -> None:
+        """``arguments`` returns name and arguments of the command; may block.
+
+        ``until_eof``: the command has that option; others end by an interrupt only.
+        """
         self._arguments = arguments
+        self._until_eof = until_eof
         self._process: subprocess.Popen[str] | None = None
         self.cancelled = False
 
@@ -60,22 +64,25 @@ class LocalCommand:
             raise
 
     def cancel(self) -> None:
-        """Ask the command to stop by the end of its stdin; called again: interrupt it."""
+        """Ask the command to stop by the end of its stdin; called again, or if it has no such
+        option: interrupt it.
+        """
         self.cancelled = True
         if self._process is None or self._process.poll() is not None:
             return
         stdin = self._process.stdin
         assert stdin is not None
-        if not stdin.closed:
+        if self._until_eof and not stdin.closed:
             stdin.close()
         else:
             with suppress(ProcessLookupError):
                 self._process.send_signal(signal.SIGINT)
 
     def _start(self) -> subprocess.Popen[str]:
+        until_eof = ["--until-eof"] * self._until_eof
         self._process = subprocess.Popen(
             # -P: a fuzztui/ in the current directory must not be imported.
-            [sys.executable, "-P", "-m", "fuzztui", *self._arguments(), "--until-eof"],
+            [sys.executable, "-P", "-m", "fuzztui", *self._arguments(), *until_eof],
             # Open as long as this process lives: if the app ends in any way, the command ends too.
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

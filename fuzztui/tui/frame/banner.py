@@ -1,4 +1,4 @@
-"""The banner above all screens: problems that last, each until it is over."""
+"""The banner above all screens: problems that last, and what runs, each until it is over."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST = 3
 
 
 class Banner(Canvas):
-    """Shows up to three lines for each problem; hidden if there is no problem."""
+    """Shows up to three lines for each text; hidden if there is none."""
 
     # With the terminal's own colours there are no shades: the sign would not be seen.
     DEFAULT_CSS = """
@@ -24,13 +24,14 @@ class Banner(Canvas):
     def __init__(self) -> None:
         super().__init__()
         self.troubles: Sequence[str] = ()
+        self._works: Sequence[str] = ()
 
-    def show(self, troubles: Sequence[str]) -> None:
-        """Show these problems (untrusted texts)."""
-        if list(troubles) == list(self.troubles):
+    def show(self, troubles: Sequence[str], running: Sequence[str] = ()) -> None:
+        """Show these problems, and commands that are running (untrusted texts)."""
+        if [*troubles, *running] == [*self.troubles, *self._works]:
             return
-        self.troubles = troubles
-        self.display = bool(troubles)
+        self.troubles, self._works = troubles, running
+        self.display = bool(troubles or running)
         self._fit()
 
     def on_resize(self) -> None:
@@ -44,11 +45,13 @@ class Banner(Canvas):
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw the problems one below the other."""
-        return [line for text in self.troubles for line in _lines(plain(text), width)]
+        signs = [*(("!", text) for text in self.troubles), *(("▶", text) for text in self._works)]
+        return [line for sign, text in signs for line in _lines(sign, plain(text), width)]
 
 
-def _lines(text: str, width: int) -> list[Line]:
-    lines = list(wrap([TextSpan(" ! ", "bold failed"), TextSpan(text, "bold")], width))
+def _lines(sign: str, text: str, width: int) -> list[Line]:
+    style = "bold failed" if sign == "!" else "running"
+    lines = list(wrap([TextSpan(f" {sign} ", style), TextSpan(text, "bold")], width))
     if len(lines) > MOST:
         *start, end = lines[MOST - 1]
         room = width - width_of(start)

@@ -5,7 +5,7 @@ Widgets work in any application with this interface: tests and benchmarks have s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
@@ -109,6 +109,9 @@ class AppInterface(Painter, Protocol):
 
     def edit_copy(self, name: str, data: bytes) -> None:
         """Open a copy of an input in the user's editor."""
+
+    def run_offers(self) -> Iterable[tuple[Callable[[], object], str]]:
+        """Return the palette's commands about the open run: what starts each, and its text."""
 
     def save_picture(self, suffix: str) -> None:
         """Save the screen as ``.svg`` or ``.png``."""

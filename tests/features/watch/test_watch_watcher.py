@@ -11,10 +11,15 @@ from fuzztui.kernel.model.lineage import lineage
 from fuzztui.kernel.wire.events import (
     ALL_GONE,
     DIRECTORY_GONE,
+    CampaignEnded,
+    CampaignStarted,
+    CampaignState,
+    CatchingUp,
     EntrySaved,
     FindingDescribed,
     FindingSaved,
     InstanceHello,
+    InstanceState,
     Message,
     Stats,
 )
@@ -198,6 +203,37 @@ def test_instances_come_and_go(tmp_path, fuzzers, watch):
     (tmp_path / "out").mkdir()
     fuzzers(tmp_path / "out/main", ago=10, run=10).live()
     seen.until(lambda s: s.state == "running")
+
+
+def test_a_renamed_directory_is_never_counted_twice(tmp_path, fuzzers, watch):
+    main = fuzzers(tmp_path / "out/main", ago=10, run=10)
+    main.live()
+    seen = watch(tmp_path / "out")
+    assert seen.state.instances["main"].state == "running"
+    main.path.rename(tmp_path / "out/other")
+    before = len(seen.records)
+    seen.until(lambda s: "other" in s.instances and s.instances["other"].state == "running")
+    states = [r.event for r in seen.records[before:] if isinstance(r.event, InstanceState)]
+    assert (states[0].instance, states[0].state) == ("main", "stopped")
+    assert {(e.instance, e.state) for e in states[1:]} == {("other", "running")}
+
+
+def test_how_much_of_the_past_is_read_is_in_the_log_until_all_of_it_is(
+    tmp_path, fuzzers, watch, monkeypatch
+):
+    monkeypatch.setattr("fuzztui.features.watch.watcher.FLUSH_RECORDS", 20)
+    for name in ("main", "s1"):
+        fuzzer = fuzzers(tmp_path / f"out/{name}")
+        fuzzer.put("crashes/id:000000,sig:06,src:000000,time:120000,execs:120000,op:havoc,rep:4")
+    seen = watch(tmp_path / "out")
+    shares = [e.share for e in seen.events(CatchingUp)]
+    assert len(shares) > 6 and shares == sorted(shares)
+    assert (shares[0], shares[-1], seen.state.caught_up) == (0.0, 1.0, 1.0)
+    kinds = [type(r.event) for r in seen.records]
+    first = kinds.index(CatchingUp)
+    assert kinds[:first] == [CampaignStarted, CampaignState]  # nothing to show before
+    last = len(kinds) - kinds[::-1].index(CatchingUp)
+    assert {*kinds[last:]} <= {CampaignEnded}
 
 
 def test_a_stopped_campaign_says_that_it_was_deleted(tmp_path, fuzzers, watch):

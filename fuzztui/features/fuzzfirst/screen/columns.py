@@ -45,6 +45,9 @@ def worklist_columns(context: WorklistColumnContext) -> Sequence[Column[Mutant]]
             return f"{n:,}", "bold" if context.within(mutant) else "muted"
         return ("▶", "running") if mutant.stage in AT_WORK else ("", "")
 
+    def placed(mutant: Mutant) -> tuple[int, float, int]:
+        return order(mutant, can_run=context.mutants_phase)
+
     def turn(mutant: Mutant) -> Cell:
         if pending := context.pending(mutant):
             return pending, "pending"
@@ -68,7 +71,7 @@ def worklist_columns(context: WorklistColumnContext) -> Sequence[Column[Mutant]]
         return drawn
 
     return (
-        Column("number", "#", number, order, "right", min=3, max=7),
+        Column("number", "#", number, placed, "right", min=3, max=7),
         Column("stage", "status", status, lambda m: (m.stage, m.state), min=10, max=14),
         # As wide as pending commands and the end of the budget: commands move no column.
         Column("turn", "turn", turn, None, min=13, max=16, needs=50, spare_below=NARROW,

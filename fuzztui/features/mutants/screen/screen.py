@@ -1,6 +1,6 @@
 """The Mutants screen: all mutants with change and state, and commands about them.
 
-In a fuzz-first campaign the table is the worklist, in the order of turns.
+In a fuzz-first campaign the table is the worklist: turns that run or are over, then the queue.
 """
 
 from __future__ import annotations
@@ -277,7 +277,7 @@ class MutantsScreen(MutantControls):
         )
 
     def _touch(self, ids: Iterable[str]) -> None:
-        """Update changed rows. A mutant whose turn ends moves to the end of the table.
+        """Update changed rows. A mutant whose turn ends moves below those that are running.
 
         The cursor moves with it if the user has put it there; the view never scrolls.
         """

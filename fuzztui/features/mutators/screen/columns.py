@@ -44,7 +44,7 @@ def columns(
                descending=True, drop=True),
         count_column("found", "found", lambda a: a.found, "corpus", zero="0"),
         count_column("crashes", "crash", lambda a: a.crashes, "crash", spare=True, drop=True),
-        Column(PAYS, "finds/M", rate_cell, lambda a: a.order, "right", min=7, descending=True),
+        Column(PAYS, "per million", rate_cell, lambda a: a.order, "right", min=11, descending=True),
         Column("weight", "weight", weight, lambda a: a.share, min=BAR, descending=True,
                spare=True, drop=True),
         Column("share", "share", _share, lambda a: a.share, "right", min=5, needs=96,
@@ -100,7 +100,7 @@ LEGEND = Legend({
         "tried": "Attempts", "applied": "Attempts that changed the input",
         "hits": "Applied of tried", "found": "New entries made by it",
         "crashes": "Crashes found by it",
-        "pays": "New entries per million uses; in brackets: too few "
+        "pays": "New entries (found) per million uses (applied); in brackets: too few "
         "uses or entries to compare, sorted below", "weight": "Its weight among all, as a bar; ×2: "
         "as a user has set it",
         "share": "Its part of all attempts", "does": "What it does",

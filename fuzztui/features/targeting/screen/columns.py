@@ -13,7 +13,7 @@ from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.columns import NEVER, Cell, Column, count_column
 from fuzztui.tui.labels.legend import Legend
 
-BAR = 6
+BAR = 5
 """Cells of the bar of a probability."""
 
 CHANCE, LEFT = "chance", "left"
@@ -53,13 +53,14 @@ def type_columns(context: TypeColumnContext) -> Sequence[Column[TypeRow]]:
                number=lambda r: r.probability),
         Column("weight", "weight", weight, lambda r: r.weight, min=6, max=12, descending=True,
                number=lambda r: r.weight),
-        Column("distance", "dist", _distance, lambda r: (r.distance < 0, r.distance), "right",
+        Column("distance", "steps", _distance, lambda r: (r.distance < 0, r.distance), "right",
                number=lambda r: r.distance,
                drop=True),
         count_column("arms", "+branch", lambda r: r.new_arms, "bold valid", zero="0", drop=True),
         Column("match", "match", _match, _match_share, "right", descending=True, drop=True),
         count_column("picks", "drawn", lambda r: r.picks, zero="0", drop=True),
-        Column("factor", "÷", _factor, lambda r: r.factor, "right", descending=True, drop=True),
+        Column("factor", "misses", _factor, lambda r: r.factor, "right", descending=True,
+               drop=True),
         Column("text", "", lambda r: (r.name, ""), None, needs=NEVER),
     )  # fmt: skip
 
@@ -86,7 +87,7 @@ def _match(row: TypeRow) -> Cell:
 
 
 def _factor(row: TypeRow) -> Cell:
-    return (f"{row.factor:.1f}", "hang") if row.factor >= 1.05 else ("1", "muted")
+    return (f"÷{row.factor:.1f}", "hang") if row.factor >= 1.05 else ("none", "muted")
 
 
 def goal_columns(context: TypeColumnContext) -> Sequence[Column[GoalRow]]:
@@ -112,7 +113,8 @@ def goal_columns(context: TypeColumnContext) -> Sequence[Column[GoalRow]]:
         Column("where", "where", where, _place, min=16, max=30, more=90,
                give=18, cut=brief_location),
         Column("reached", "reached", _reached, reached_share, "right", descending=True),
-        Column("types", "decided by", decided, lambda r: r.types[:1], min=14, flex=True, cut=fewer),
+        Column("types", "decided by (steps)", decided, lambda r: r.types[:1], min=14, flex=True,
+               cut=fewer),
         Column("text", "", lambda r: (f"{r.location} {r.types}", ""), None, needs=NEVER),
     )  # fmt: skip
 

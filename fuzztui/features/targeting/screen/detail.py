@@ -110,7 +110,7 @@ def _figures(row: TypeRow) -> list[Line]:
     if row.factor >= 1.05:
         words = f"its chance is divided by {row.factor:.1f} because of recent misses: "
         words += "each miss takes a quarter, a match gives it back"
-        lines.append(pair("÷", words, "hang"))
+        lines.append(pair("misses", words, "hang"))
     if row.new_arms:
         arms = f"{several(row.new_arms, 'branch', 'branches')} first covered by targeting this type"
         lines.append(pair("covered", arms, "valid"))

@@ -51,6 +51,8 @@ class State:
     state: str = "empty"
     """empty, starting, running, paused, stopping, finished, stopped, failed."""
     reason: str = ""
+    caught_up: float = 1.0
+    """The part of the past that a watcher has recorded; below 1 nothing here is of now."""
     paused_s: float = 0.0
     """Seconds of campaign time spent in finished pauses of the whole campaign."""
     paused_at: float = -1.0

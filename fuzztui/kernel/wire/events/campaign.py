@@ -63,6 +63,16 @@ class CampaignState(Event, kind="campaign_state"):
 
 
 @dataclass(frozen=True, slots=True)
+class CatchingUp(Event, kind="catching_up"):
+    """A watcher records what happened before it started: figures are not those of now.
+
+    ``share``: the part that it has read or recorded, below 1; 1: the records are of now again.
+    """
+
+    share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class CampaignEnded(Event, kind="campaign_ended"):
     """The campaign ended. ``state``: finished, stopped or failed."""
 

@@ -13,6 +13,7 @@ from fuzztui.kernel.wire.events import (
     CampaignEnded,
     CampaignStarted,
     CampaignState,
+    CatchingUp,
     CommandApplied,
     CommandIssued,
     CommandProgress,
@@ -48,6 +49,12 @@ def _started(event: CampaignStarted) -> Described:
 def _state(event: CampaignState | CampaignEnded) -> Described:
     text = with_reason(event.state, event.reason)
     return Described("campaign", text, state_style(event.state))
+
+
+@describe.register
+def _catching_up(event: CatchingUp) -> Described:
+    text = f"{format.percent(event.share, 1)} of what happened before the watcher started is read"
+    return Described("catching up", text, "muted", group=STATS)
 
 
 @describe.register

@@ -101,8 +101,8 @@ def _below(tile: Tile, width: int) -> list[TextSpan]:
 
 def tiles_of(s: Status) -> list[Tile]:
     """Return the tiles; mutants only if there are any, AFL's own numbers for AFL."""
-    return [
-        Tile("execs", format.count(s.stats.execs), "", _probes(s)),
+    whole = [
+        Tile("execs", format.count(s.stats.execs), ""),
         _rate(s),
         Tile("corpus", format.count(s.stats.corpus), "corpus", _since("new", s.last_entry_t, s)),
         _edges(s),
@@ -111,6 +111,8 @@ def tiles_of(s: Status) -> list[Tile]:
         *([_libraries(s)] if s.stats.edges_third_party >= 0 else []),
         *([_killed(s.mutants)] if s.mutants is not None else []),
     ]
+    # Figures of a part of the log are wrong ones.
+    return whole if s.caught_up >= 1 else [Tile(tile.label, "…", "") for tile in whole]
 
 
 def _killed(m: Summary) -> Tile:
@@ -119,15 +121,6 @@ def _killed(m: Summary) -> Tile:
     score = format.score(m.score)
     below = (f"at least {score}", f"≥{score}") if m.at_least else (score,)
     return Tile("killed", value, "killed", below, m.score or 0.0)
-
-
-def _probes(s: Status) -> Sequence[str]:
-    """The probes that are left in trials."""
-    left = s.stats.probes_left
-    if left < 0:
-        return ("",)
-    noun = "probe" if left == 1 else "probes"
-    return (f"{format.count(left)} {noun} left", "")
 
 
 def _rate(s: Status) -> Tile:
