@@ -171,3 +171,9 @@ def test_a_gauge_is_full_for_the_whole_only_and_empty_for_nothing_only(share, wi
         assert (full == "") == (share == 0)
     if width > 1:
         assert (rest == "") == (share == 1)
+
+
+def test_the_axis_of_a_young_campaign_changes_rarely():
+    ends = {time_axis(0.0, seconds / 10, 40).end for seconds in range(1, 1200)}
+    assert len(ends) <= 6
+    assert all(time_axis(0.0, now, 40).end <= 2 * now for now in (10.0, 25.0, 61.0, 100.0, 300.0))

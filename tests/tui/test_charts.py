@@ -287,3 +287,19 @@ def test_a_rate_of_the_ghost_ends_with_its_run_and_a_count_stays():
         ghost = Curve("before", "muted", times, values, shows, until=until)
         chart = chart_of([Curve("", "rate", [0.0, 40.0], [9.0, 9.0], shows)], view, ghost=ghost)
         assert ("than before" in drawn(chart)[0]) is known
+
+
+async def test_charts_of_a_live_campaign_are_drawn_from_time_to_time(drive, monkeypatch):
+    monkeypatch.setattr("fuzztui.tui.screens.overview.screen.CHARTS_S", 3600.0)
+    async with drive(running()) as d:
+        charts = d.screen.query_one(ChartGrid)
+        before = charts._view.now
+        d.log.add(ev.Stats("main", 2_000_000), dt=30.0)
+        await d.until(lambda: "0:10:30" in d.lines()[1])
+        assert charts._view.now == before  # each drawing is sent to the terminal
+        d.log.add(ev.FindingSaved("main", "crash", "crashes/id:000077,sig:06", 77, [], "", 6))
+        await d.until(lambda: charts._view.now == before + 30)
+        d.log.add(ev.Stats("main", 3_000_000), dt=30.0)
+        await d.until(lambda: d.screen._charts_due)
+        d.screen._show_due_charts()  # what the timer calls
+        await d.until(lambda: charts._view.now == before + 60 and not d.screen._charts_due)

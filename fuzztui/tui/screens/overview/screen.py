@@ -60,6 +60,10 @@ EVENT_ROWS = 4
 CALM_S = 20.0
 """Seconds without old statistics after which the column of ages is hidden: it must not flicker."""
 
+CHARTS_S = 3.0
+"""Seconds between two drawings of the charts of a live campaign, unless something is found: at each
+poll they were three quarters of all bytes to the terminal."""
+
 
 class OverviewScreen(CampaignScreen):
     """Totals, charts, instances, events."""
@@ -118,8 +122,15 @@ class OverviewScreen(CampaignScreen):
         """The record up to which the closing card was made; 0: there is none."""
         self._tells_story: bool | None = None
         """Whether the user wants the story; None: once a live campaign has ended."""
+        self._charts_due = False
+        """Whether the charts have something new to show."""
         self._last_age_t = -1.0
         """Campaign time at which the statistics of any instance were last old, in seconds."""
+
+    def on_mount(self) -> None:
+        """Draw charts from time to time."""
+        super().on_mount()
+        self.set_interval(CHARTS_S, self._show_due_charts)
 
     def body(self) -> Iterable[Widget]:
         """Yield tiles, charts, instances and events."""
@@ -173,7 +184,9 @@ class OverviewScreen(CampaignScreen):
                 self.instances.touch(steered & state.instances.keys())
         if changes.reset or changes.campaign or changes.instances or changes.findings:
             self._lay_out(state)
-            self._show_charts(state)
+            self._charts_due = True
+            if changes.reset or changes.findings or self.host.mode == "replay":
+                self._show_charts(state)
             self._show_totals(self.host.status)
         self.instances.show_empty(
             "no instance" if state.state in ENDED else "waiting for the first instance…"
@@ -342,7 +355,12 @@ class OverviewScreen(CampaignScreen):
             if old is None or old.value != height:
                 self.instances.styles.height = self.hosts.styles.height = height
 
+    def _show_due_charts(self) -> None:
+        if self._charts_due and self.is_current:
+            self.host.when_free(lambda: self._show_charts(self.campaign))
+
     def _show_charts(self, state: State) -> None:
+        self._charts_due = False
         charts = self.query_one(ChartGrid)
         if charts.display:
             charts.show(state, self.host.status, *self._room_for_charts(), self.host.ghost)
