@@ -72,6 +72,7 @@ def run_app(
         opening,
         config=setup.config,
         choices=ViewOptions(stored=True),
+        tour=True,
         died=died,
         hz=default_hz(setup.config.file.refresh),
         remember=setup.remember,

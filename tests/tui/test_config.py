@@ -120,9 +120,9 @@ def test_keys_of_different_screens_or_modes_do_not_clash(load):
 
 
 def test_a_key_that_two_actions_share_by_themselves_is_kept(load):
-    config, problems = load("[keys]\nreplay.back = ['left', 'H']")
+    config, problems = load("[keys]\nreplay.back = ['left', 'K']")
     assert problems == []
-    assert config.keys == {"replay.back": ("left", "H")}
+    assert config.keys == {"replay.back": ("left", "K")}
 
 
 def test_names_of_earlier_versions_go_on_working(load):

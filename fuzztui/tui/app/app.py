@@ -36,12 +36,13 @@ from fuzztui.tui.app.feed import BACK_OFF_S, Feed, default_hz
 from fuzztui.tui.app.find import FindScreen, campaign_objects
 from fuzztui.tui.app.kept_yields import KeptYields
 from fuzztui.tui.app.replay import Outline, Player, ReplayControls
+from fuzztui.tui.app.tour import OFFER, TOURED, TourScreen
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.editor import NoEditor, edit_copy, edit_file
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themes import ThemeFile
 from fuzztui.tui.base.user_state import NO_LOOK, Look, ViewOptions
-from fuzztui.tui.frame.action_context import ActionContext
+from fuzztui.tui.frame.action_context import ActionContext, with_keys
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID, bindings
 from fuzztui.tui.frame.banner import Banner
 from fuzztui.tui.frame.command_sender import REMEMBER, CommandSender
@@ -106,6 +107,8 @@ class Opening:
     """Stores the name of the theme that the user has chosen."""
     choices: ViewOptions = field(default_factory=ViewOptions)
     """What the user has opened or switched on."""
+    tour: bool = False
+    """Whether to offer a tour, if the user was never offered one."""
     last_look: Callable[[], Look] = lambda: NO_LOOK
     """Returns the user's last look at the findings."""
     remember_look: Callable[[Look], None] = lambda _: None
@@ -363,6 +366,24 @@ class FuzzApp(ActionApp, ReplayControls):
             self.run_worker(self._load_ghost(""), group="ghost")
         self.call_later(self._press_typed)
         self.tick()
+        self._offer_tour()
+
+    def _offer_tour(self) -> None:
+        """Offer the tour once, by a notification that goes by itself and takes no key.
+
+        A dialog would stop a user who came for the campaign, and hide it. Nothing is offered over
+        the results of an ended campaign, nor to those who only look on, as in a browser.
+        """
+        offered = not self._opening.tour or not self._config.file.tour or TOURED in self.choices
+        ended = self.campaign.state in ENDED and self.player is None
+        if not (offered or ended or self.is_web or self._opening.read_only):
+            self.choose(TOURED, True)
+            self.notify(with_keys(OFFER, self.action_context()), timeout=15)
+
+    def do_app_tour(self) -> None:
+        """Explain the Overview, which has the parts that the tour names."""
+        self.switch_mode(self.DEFAULT_MODE)
+        self.call_after_refresh(lambda: self.push_screen(TourScreen(self.action_context())))
 
     def on_trouble(self, problem: str) -> None:
         """Show that the log cannot be read; ``problem`` is empty when it is readable again."""
