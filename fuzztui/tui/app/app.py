@@ -54,6 +54,7 @@ from fuzztui.tui.frame.host import T, Tracker
 from fuzztui.tui.frame.keymap import RESERVED
 from fuzztui.tui.frame.marks import Marks
 from fuzztui.tui.frame.screen import CampaignScreen
+from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.frame.timeline import Timeline
 from fuzztui.tui.labels import hosts, instances
 from fuzztui.tui.labels.lineage import Lineage
@@ -64,6 +65,8 @@ from fuzztui.tui.screens.overview.screen import OverviewScreen
 EVERYTHING = Changes(campaign=True, reset=True)
 
 SCREENS: tuple[type[CampaignScreen], ...] = (OverviewScreen, LogScreen, *feature_screens())
+
+NO_ZOOM = "The table shows all of its rows already; {focus.next:tab} goes to another panel"
 
 ALIVE_S = 2.0
 """Seconds between checks whether the supervisor is alive."""
@@ -434,6 +437,8 @@ class FuzzApp(ActionApp, ReplayControls):
         screen = self.screen
         if screen.maximized is not None:
             screen.minimize()
+        elif isinstance(of := screen.focused, BigTable) and len(of.in_view) == len(of.source):
+            self.notify(with_keys(NO_ZOOM, self.action_context()), timeout=4)
         elif screen.focused is not None:
             screen.maximize(screen.focused, container=False)
 
