@@ -10,7 +10,7 @@ from fakes import running
 from fuzztui.cli.parser import parse
 from fuzztui.kernel.base.user_dirs import config_dir
 from fuzztui.tui.app.app import FuzzApp
-from fuzztui.tui.app.config import RENAMED, load_config, theme_of
+from fuzztui.tui.app.config import RENAMED, has_few_colours, load_config, theme_of
 from fuzztui.tui.app.feed import default_hz
 from fuzztui.tui.base.config_file import MAX_BYTES
 from fuzztui.tui.base.keynames import key_for_user, key_from_user, key_name
@@ -307,3 +307,18 @@ async def test_problems_are_one_notification(drive):
         assert "config.toml:1" in notice
         assert "\x1b" not in notice
         assert "config.toml:2" not in notice
+
+
+@pytest.mark.parametrize(
+    ("env", "few"),
+    [
+        ({"TERM": "xterm"}, True),
+        ({"TERM": "linux"}, True),
+        ({"TERM": "xterm-16color"}, True),
+        ({"TERM": "xterm", "COLORTERM": "truecolor"}, False),
+        ({"TERM": "xterm-256color"}, False),
+        ({"TERM": "xterm-kitty"}, False),
+    ],
+)
+def test_a_terminal_of_sixteen_colours_is_known(env, few):
+    assert has_few_colours(env) is few
