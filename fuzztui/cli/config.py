@@ -41,6 +41,7 @@ def config(options: argparse.Namespace) -> int:
         print(f"# {path}{'' if path.exists() else ': does not exist'}")
         print(f'theme = "{theme or AUTO}"'.ljust(30) + f"# {origin}")
         print(f"refresh = {default_hz(file.refresh):g}".ljust(30) + "# updates per second")
+        print(f"tour = {str(file.tour).lower()}".ljust(30) + "# offered at the first start")
         print(f"notify.bell = {str(file.bell).lower()}")
         print(f"notify.desktop = {str(file.desktop).lower()}")
         for id, keys in found.keys.items():

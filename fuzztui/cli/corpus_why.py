@@ -15,8 +15,9 @@ from fuzztui.cli.runs import find_run, standing
 from fuzztui.features.corpus.entries import CorpusInput, CorpusInputs
 from fuzztui.features.corpus.measure import Measured
 from fuzztui.kernel.base.text import brief, several, visible
-from fuzztui.kernel.model.lineage import lineage
-from fuzztui.kernel.model.state import Entry, Finding, State
+from fuzztui.kernel.model.lineage import children, descendants, lineage
+from fuzztui.kernel.model.saved import identity
+from fuzztui.kernel.model.state import Entry, State
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.inprocess.replay import VALID
 
@@ -218,32 +219,12 @@ def _relatives(state: State, row: Entry | None) -> Iterator[str]:
         text += f" < ... {len(steps) - _STEPS:,} more"
     root = steps[-1].entry if steps else row
     yield f"lineage      {text}" + (" (a seed)" if root is not None and not root.src else "")
-    children, entries, findings = _descendants(state, row)
+    name = identity(row)
+    below = descendants(state, name)
+    made = sum(isinstance(one, Entry) for one in children(state, name))
+    entries = sum(isinstance(one, Entry) for one in below)
     yield (
-        f"descendants  {several(children, 'child', 'children')}, "
-        f"{several(entries, 'entry', 'entries')} and {several(findings, 'finding')} in all"
+        f"descendants  {several(made, 'child', 'children')}, "
+        f"{several(entries, 'entry', 'entries')} and "
+        f"{several(len(below) - entries, 'finding')} in all"
     )
-
-
-def _descendants(state: State, row: Entry) -> tuple[int, int, int]:
-    """The numbers of children (entries only), of descending entries, and of descending findings."""
-    below: dict[str, list[str]] = {}
-    rows: list[Entry | Finding] = [*state.entries.values(), *state.findings.values()]
-    for other in rows:
-        if parents := lineage(state, other, 1):
-            below.setdefault(parents[0].key, []).append(other.key)
-    entries = findings = 0
-    seen = {row.key}
-    waiting = [row.key]
-    while waiting:
-        for key in below.get(waiting.pop(), ()):
-            if key in seen:
-                continue
-            seen.add(key)
-            if key in state.entries:
-                entries += 1
-                waiting.append(key)
-            else:
-                findings += 1
-    children = sum(key in state.entries for key in below.get(row.key, ()))
-    return children, entries, findings

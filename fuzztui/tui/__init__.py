@@ -72,6 +72,7 @@ def run_app(
         opening,
         config=setup.config,
         choices=ViewOptions(stored=True),
+        tour=True,
         died=died,
         hz=default_hz(setup.config.file.refresh),
         remember=setup.remember,
@@ -235,9 +236,10 @@ def _shown(make: Callable[[str], _App], theme: str, again: str = "") -> _App | N
     ``make`` gets the name of the theme: ``theme``, or the one that fits the terminal. None: the
     application has failed, which was printed with ``again``.
     """
-    from fuzztui.tui.app.config import fitting_theme
+    from fuzztui.tui.app.config import fitting_theme, has_few_colours
     from fuzztui.tui.base.background_query import asked, light_by_variable
     from fuzztui.tui.base.terminal import restored_at_exit
+    from fuzztui.tui.base.themes import PLAIN
 
     if _in_browser():
         app = make(theme or fitting_theme(False))
@@ -246,6 +248,8 @@ def _shown(make: Callable[[str], _App], theme: str, again: str = "") -> _App | N
     with ExitStack() as stack:
         reverts = stack.enter_context(restored_at_exit(sys.stdin.fileno()))
         query = None
+        if not theme and has_few_colours(os.environ):
+            theme = PLAIN
         if not theme:
             terminal = asked(os.environ, sys.stdin.fileno(), sys.stdout.fileno())
             query = stack.enter_context(terminal)

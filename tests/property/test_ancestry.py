@@ -9,7 +9,8 @@ from restored import restored
 
 from fuzztui.kernel.model.checkpoint import to_json
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.lineage import lineage
+from fuzztui.kernel.model.lineage import children, descendants, lineage
+from fuzztui.kernel.model.saved import identity
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import FindingSaved, Record
 from fuzztui.run.observe.afl_names import parse_name
@@ -93,11 +94,17 @@ def test_every_ancestor_is_known_after_any_number_of_resumes(steps):
     fleet = Fleet()
     for name, instance, at in steps:
         getattr(fleet, name)(instance, at)
+        children(fleet.state, "main/0")  # there is an index from now on
     who = {f"{i}/{n}": x[0] for i, queue in fleet.queues.items() for n, x in enumerate(queue)}
     for state in (fleet.state, restored(json.loads(json.dumps(to_json(fleet.state))))):
         for key, input in who.items():
             line = [input] + [who[step.key] for step in lineage(state, state.entries[key])]
             assert line == fleet.ancestors(input)
+        for key, input in who.items():
+            name = identity(state.entries[key])
+            below = {k for k, one in who.items() if input in fleet.ancestors(one)[1:]}
+            below |= {k for k, one in fleet.crashes.items() if input in fleet.ancestors(one)}
+            assert {row.key for row in descendants(state, name)} == below
         for key, input in fleet.crashes.items():
             line = [who[step.key] for step in lineage(state, state.findings[key])]
             assert line == fleet.ancestors(input)

@@ -24,6 +24,7 @@ from fuzztui.tui.app.app import FuzzApp, Opening
 from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.replay import Outline, Player
 from fuzztui.tui.base.themes import load_themes
+from fuzztui.tui.base.user_state import ViewOptions
 from fuzztui.tui.frame.command_sender import CommandSender
 from fuzztui.tui.frame.ghost import Ghost
 
@@ -319,6 +320,9 @@ def world(
     config: Config | None = None,
     problems: Sequence[str] = (),
     ghost: Callable[[str], Ghost | None] = lambda _: None,
+    tour: bool = False,
+    read_only: str = "",
+    choices: ViewOptions | None = None,
 ) -> World:
     """A whole application; its clock is the log's own."""
     clock = None if replay_at is None else FakeClock(replay_at)
@@ -341,6 +345,9 @@ def world(
         come_back="fuzztui attach RUN",
         go_on="fuzztui RUN/campaign.toml",
         config=config or Config(),
+        tour=tour,
+        read_only=read_only,
+        choices=choices or ViewOptions(),
         remember=kept.append,
         hz=2.0,  # tests nudge: a polling application is never idle, and a pilot waits for that
         monotonic=lambda: log.t,

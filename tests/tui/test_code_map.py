@@ -55,6 +55,12 @@ def test_areas_are_in_proportion_to_statements():
         assert 0.4 < box.width / (2 * box.height) < 2.5  # about as high as wide on a terminal
 
 
+async def test_the_signs_of_the_map_are_explained_on_it(drive):
+    async with drive(sourced(), size=(120, 40), press="8", shows="def is_digit") as d:
+        await d.press("v")
+        await d.until_shows("█ covered  ▓ covered, mutants survive  ░ not covered  ✗ findings")
+
+
 async def test_from_a_box_to_its_lines_and_back(drive):
     async with drive(sourced(), size=(120, 40), press="8", shows="def is_digit") as d:
         await d.press("v")

@@ -10,7 +10,7 @@ from fakes import running
 from fuzztui.cli.parser import parse
 from fuzztui.kernel.base.user_dirs import config_dir
 from fuzztui.tui.app.app import FuzzApp
-from fuzztui.tui.app.config import RENAMED, load_config, theme_of
+from fuzztui.tui.app.config import RENAMED, has_few_colours, load_config, theme_of
 from fuzztui.tui.app.feed import default_hz
 from fuzztui.tui.base.config_file import MAX_BYTES
 from fuzztui.tui.base.keynames import key_for_user, key_from_user, key_name
@@ -120,9 +120,9 @@ def test_keys_of_different_screens_or_modes_do_not_clash(load):
 
 
 def test_a_key_that_two_actions_share_by_themselves_is_kept(load):
-    config, problems = load("[keys]\nreplay.back = ['left', 'H']")
+    config, problems = load("[keys]\nreplay.back = ['left', 'K']")
     assert problems == []
-    assert config.keys == {"replay.back": ("left", "H")}
+    assert config.keys == {"replay.back": ("left", "K")}
 
 
 def test_names_of_earlier_versions_go_on_working(load):
@@ -307,3 +307,18 @@ async def test_problems_are_one_notification(drive):
         assert "config.toml:1" in notice
         assert "\x1b" not in notice
         assert "config.toml:2" not in notice
+
+
+@pytest.mark.parametrize(
+    ("env", "few"),
+    [
+        ({"TERM": "xterm"}, True),
+        ({"TERM": "linux"}, True),
+        ({"TERM": "xterm-16color"}, True),
+        ({"TERM": "xterm", "COLORTERM": "truecolor"}, False),
+        ({"TERM": "xterm-256color"}, False),
+        ({"TERM": "xterm-kitty"}, False),
+    ],
+)
+def test_a_terminal_of_sixteen_colours_is_known(env, few):
+    assert has_few_colours(env) is few

@@ -56,6 +56,14 @@ async def test_the_panel_with_the_focus_fills_the_screen(drive):
         d.assert_shows("exec/s")
 
 
+async def test_a_table_without_more_rows_is_not_enlarged(drive):
+    async with drive(running(60), size=(100, 30), press="Z") as d:
+        d.assert_notice("The table shows all of its rows already; tab goes to another panel")
+        assert d.screen.maximized is None
+        await d.press("2", "Z")
+        assert d.screen.maximized is d.table, "the Corpus has more rows"
+
+
 async def test_notifications_are_kept(drive):
     async with drive(running(60), size=(100, 30)) as d:
         for n in range(MAX_NOTIFIED + 5):

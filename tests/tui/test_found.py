@@ -192,6 +192,19 @@ def test_tiles_show_groups_and_below_them_files():
     assert not any(tile.label == "differs" for tile in tiles_of(nothing))
 
 
+def test_there_are_not_fewer_executions_than_entries():
+    """In the first second statistics are older than events."""
+    log = started()
+    at(log, 0.5, ev.Stats("main", 6, 50.0, 133))
+    assert tile(status_of(log.state, 0.6), "execs").value == "≥133"
+    (column,) = (
+        c for c in columns(lambda: status_of(log.state, 1), lambda _: ()) if c.id == "execs"
+    )
+    assert column.cell(log.state.instances["main"])[0] == "≥133"
+    at(log, 1.5, ev.Stats("main", 900, 50.0, 133))
+    assert tile(status_of(log.state, 1.6), "execs").value == "900"
+
+
 def test_a_number_of_files_is_said_to_be_one_before_it_falls():
     log = started()
     files = [f"crashes/id:00000{n},sig:11,src:000000" for n in range(3)]

@@ -42,7 +42,7 @@ async def test_running_ones_are_on_top_and_the_broken_one_says_why(runs, size):
         assert states == ["running", "running", "interrupted", "finished", "unreadable"]
         assert rows[3].new == 2 and rows[0].supervised and rows[4].summary.reason
         await pilot.press("G")
-        assert app.query_one(HomeDetail)._row is rows[4]
+        assert app.query_one(HomeDetail)._row == rows[4]
         assert "unreadable" in picture_of(app)
 
 
@@ -255,6 +255,7 @@ async def test_pictures(runs, size, keys, picture):
             await pilot.pause()
         else:
             await pilot.press("G")
+            await until(pilot, lambda: "log        cannot be read" in picture_of(app))
         assert picture_of(app) == picture
 
 

@@ -5,11 +5,12 @@ from mutated import mutated
 from textual.widgets._toast import Toast
 
 from fuzztui.tui.base.pane import DetailPane
+from fuzztui.tui.frame.header import Header
 from fuzztui.tui.labels.mutants import place, with_places
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_a_notice_names_a_place_and_covers_neither_row_nor_details(drive, size):
+async def test_a_notice_names_a_place_and_covers_neither_state_nor_row_nor_details(drive, size):
     async with drive(mutated(), size=size, toasts=True, press="4") as d:
         await d.until(lambda: d.table.current is not None)
         every = d.app.campaign.mutants.values()
@@ -22,7 +23,8 @@ async def test_a_notice_names_a_place_and_covers_neither_row_nor_details(drive, 
         await d.until(lambda: d.screen.query_one(Toast).region.height)
         toast = d.screen.query_one(Toast).region
         assert not toast.overlaps(d.screen.query_one(DetailPane).region)
-        assert not toast.overlaps(d.table.region)
+        assert toast.bottom <= d.table.region.y + 1, "titles of columns, but no row"
+        assert not toast.overlaps(d.screen.query_one(Header).region)
 
 
 def test_ids_become_places_wherever_they_stand():

@@ -50,7 +50,7 @@ def _figures(state: State, key: str, effect: CommandEffect) -> list[float]:
     """
     if (m := state.mutants.get(key)) is None:
         return []
-    runs = sum(counts[2] for counts in m.counts.values())
+    runs = sum(counts[2] for name, counts in m.counts.items() if name not in effect.awaited)
     killed = m.killed_t if m.state == "killed" else -1.0
     if not m.stage:
         return [runs, killed, -1.0, 0.0, 0]

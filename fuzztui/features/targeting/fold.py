@@ -542,11 +542,12 @@ def _covered(state: State, location: str, effect: CommandEffect) -> list[int]:
 
 _DRAWN = "drawn", "branches first covered"
 _GOAL = Meter("goal", _covered, gauges("covered"), _goals)
+_PIN = replace(_GOAL, ends=lambda command, pin: command.instance in ("", pin.instance))
 
 RECEIPTS: Mapping[type[Command], Meter] = {
     WeighType: summed("type", _draws, *_DRAWN),
     SetTargetedShare: summed("share", _draws, *_DRAWN),
-    PinGoal: _GOAL,
+    PinGoal: _PIN,
     IgnoreGoal: _GOAL,
 }
 

@@ -19,6 +19,7 @@ from fuzztui.kernel.model import (
     commands,
     groups,
     hosts,
+    lineage,
     mutants,
     receipts,
     saved,
@@ -32,9 +33,9 @@ from fuzztui.kernel.model.representable import representable
 from fuzztui.kernel.model.state import Changes, State
 from fuzztui.kernel.wire.events import Event, Record, Unknown
 
-MODULES = (campaign, commands, receipts, hosts, stats, saved, groups, verdicts, mutants)
+MODULES = (campaign, commands, receipts, hosts, stats, saved, lineage, groups, verdicts, mutants)
 
-FOLD_VERSION = 28
+FOLD_VERSION = 29
 """Increase when the meaning of the fold changes: checkpoints of other versions are not used."""
 
 MAX_UNKNOWN_KINDS = 100

@@ -1,11 +1,14 @@
-"""From which entries an entry or finding descends."""
+"""From which entries an entry or finding descends, and which descend from an entry."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fuzztui.kernel.model.changes import ChangesBuilder
+from fuzztui.kernel.model.folding import EventFold
 from fuzztui.kernel.model.saved import entry_of, identity, parent_of
-from fuzztui.kernel.model.state import Entry, Finding, Instance, State
+from fuzztui.kernel.model.state import Children, Entry, Finding, Instance, State
+from fuzztui.kernel.wire.events import EntrySaved, FindingSaved
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +51,63 @@ def lineage(state: State, row: Entry | Finding, most: int = 1000) -> list[Ancest
     return steps
 
 
-def descendants(state: State, name: str, t: float, seq: int) -> list[Entry | Finding]:
+def descendants(state: State, name: str, t: float = -1.0, seq: int = 0) -> list[Entry | Finding]:
     """The entries and findings that descend from the entry ``name`` (its :func:`identity`).
 
-    Only those that were saved after campaign time ``t``, or at that time after record ``seq``.
+    Only those that were saved after campaign time ``t``, or at that time after record ``seq``;
+    their parents may be older.
     """
-    rows: list[Entry | Finding] = [*state.entries.values(), *state.findings.values()]
-    new = [row for row in rows if row.t >= t and (row.t > t or row.seq > seq) and row.saved]
-    family, found = {name}, []
-    for row in sorted(new, key=lambda row: (row.t, row.seq)):
-        parent = state.parents.get(identity(row))
-        if parent is None and (of := parent_of(row)) is not None:
-            entry = entry_of(state, *of)
-            parent = "" if entry is None else identity(entry)
-        if parent in family:
-            family.add(identity(row))
-            found.append(row)
+    found: list[Entry | Finding] = []
+    waiting, seen = [name], {name}
+    while waiting:
+        for row in children(state, waiting.pop()):
+            if row.t > t or (row.t == t and row.seq > seq):
+                found.append(row)
+            if isinstance(row, Entry) and (below := identity(row)) not in seen:
+                seen.add(below)
+                waiting.append(below)
     return found
+
+
+def children(state: State, name: str) -> list[Entry | Finding]:
+    """The entries and findings whose first parent is the entry ``name``, in the log's order."""
+    index = state.children
+    if index is None or not index.whole:
+        index = state.children = Children()  # before the rows are copied: the fold adds later ones
+        every: list[Entry | Finding] = [*state.entries.values(), *state.findings.values()]
+        for one in every:
+            _adopt(state, index, one)
+        index.whole = True
+    rows = [state.entries.get(k) or state.findings.get(k) for k in [*index.keys.get(name, ())]]
+    return [row for row in rows if row is not None]
+
+
+def _adopt(state: State, index: Children, row: Entry | Finding) -> None:
+    """Add a saved row to its parent's children, and to its own those that were saved before it."""
+    if not row.saved:
+        return
+    name = identity(row)
+    if early := index.keys.pop(row.key, None):
+        index.keys.setdefault(name, {}).update(early)
+    parent = state.parents.get(name)
+    if parent is None and (of := parent_of(row)) is not None:
+        parent, entry, peer = f"{of[0]}/{of[1]}", entry_of(state, *of), state.instances.get(of[0])
+        if entry is not None:
+            parent = identity(entry)
+        elif peer is not None:
+            parent = peer.origins.get(str(of[1]), parent)
+    if parent and parent != name:
+        index.keys.setdefault(parent, {})[row.key] = None
+
+
+def _saved(state: State, e: EntrySaved | FindingSaved, touched: ChangesBuilder) -> None:
+    index, key = state.children, f"{e.instance}/{e.id if isinstance(e, EntrySaved) else e.file}"
+    row = state.entries.get(key) if isinstance(e, EntrySaved) else state.findings.get(key)
+    if index is not None and row is not None:
+        _adopt(state, index, row)
+
+
+FOLDS = (EventFold(EntrySaved, _saved), EventFold(FindingSaved, _saved))
 
 
 def _named(state: State, name: str, known: dict[str, dict[str, Entry]]) -> Entry | None:

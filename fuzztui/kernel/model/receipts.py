@@ -20,16 +20,18 @@ from fuzztui.kernel.model.commands import command_of
 from fuzztui.kernel.model.feature import own_features
 from fuzztui.kernel.model.folding import EventFold
 from fuzztui.kernel.model.lineage import descendants
+from fuzztui.kernel.model.passive import is_passive
 from fuzztui.kernel.model.saved import identity
+from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import CommandEffect, CommandStatus, Entry, State
 from fuzztui.kernel.wire.commands import Command, EntryCommand, Pause, Resume
-from fuzztui.kernel.wire.events import CommandApplied, CommandIssued
+from fuzztui.kernel.wire.events import CommandApplied, CommandIssued, CommandRejected
 
 MAX_SUBJECTS: Final = 500
 """Subjects of one command whose figures are kept, the first ones."""
 
 MAX_LISTED: Final = 50
-"""Receipts in ``status --json``: one about an entry takes time for each later entry."""
+"""Receipts in ``status --json``."""
 
 ABOUT: Final = "about"
 AT_LEAST: Final = "at least"
@@ -102,6 +104,8 @@ class Meter:
     """Called with the figures of a subject then and now, and ``around`` then and now."""
     around: Callable[[State], _Floats] = lambda state: ()
     """Returns figures of the whole campaign, with which those of subjects are compared."""
+    ends: Callable[[Any, Any], bool] = lambda command, earlier: False
+    """Whether a command ends the effect of an earlier one with this meter on all its subjects."""
 
 
 def gauges(*names: str) -> Callable[[State, _Floats], list[ReceiptFigure]]:
@@ -187,7 +191,10 @@ def _issued(state: State, e: CommandIssued, touched: ChangesBuilder) -> None:
     command, meter = _measured(state, e.id)
     if meter is not None and (keys := list(meter.subjects(command, state))):
         then: dict[str, list[float]] = {key: [] for key in islice(keys, MAX_SUBJECTS)}
-        state.effects[e.id] = CommandEffect(e.id, meter.noun, len(keys), then)
+        own = getattr(command, "instance", "")
+        every = [i for i in state.instances.values() if i.state not in ENDED and not is_passive(i)]
+        awaited = [i.id for i in every if not own]
+        state.effects[e.id] = CommandEffect(e.id, meter.noun, len(keys), then, awaited)
 
 
 def _applied(state: State, e: CommandApplied, touched: ChangesBuilder) -> None:
@@ -196,18 +203,48 @@ def _applied(state: State, e: CommandApplied, touched: ChangesBuilder) -> None:
     for other in others:
         if other.id in undone:
             _end(state, other, other.then.keys(), "undone")
-    effect, (_, meter) = state.effects.get(e.id), _measured(state, e.id)
+    effect, (command, meter) = _answered(state, e), _measured(state, e.id)
     if effect is None or meter is None or effect.seq:  # another instance has applied it before
         return
     for other in others:
         if other.noun == effect.noun and other.id not in (e.id, *undone):
-            _end(state, other, other.then.keys() & effect.then.keys(), "replaced")
+            earlier, by = _measured(state, other.id)
+            whole = by is meter and meter.ends(command, earlier)
+            keys = [key for key in other.then if whole or _is_set_by(effect, key)]
+            _end(state, other, keys, "replaced")
     effect = replace(effect, t=state.t, seq=state.seq, around=[*meter.around(state)])
     measured = ((key, [*meter.figures(state, key, effect)]) for key in effect.then)
     then = {key: figures for key, figures in measured if figures}
     state.effects[e.id] = replace(effect, then=then, measured=len(then))
     if not then:
         del state.effects[e.id]
+
+
+def _is_set_by(effect: CommandEffect, key: str) -> bool:
+    """Whether a command is about this subject; one for all instances is about that of each."""
+    return key in effect.then or f"/{key.partition('/')[2]}" in effect.then
+
+
+def _answered(state: State, e: CommandApplied | CommandRejected) -> CommandEffect | None:
+    """Return the effect of a command after an instance's answer.
+
+    What the instance reported before its answer came before its command.
+    """
+    effect, (_, meter) = state.effects.get(e.id), _measured(state, e.id)
+    if effect is None or meter is None or e.instance not in effect.awaited:
+        return effect
+    after = replace(effect, awaited=[name for name in effect.awaited if name != e.instance])
+    then = dict(effect.then)
+    for key in then if effect.seq else ():
+        before, now = (meter.figures(state, key, each) for each in (effect, after))
+        changes = [n + b - a for n, a, b in zip(then[key], before, now, strict=False)]
+        then[key] = changes or then[key]
+    state.effects[e.id] = after = replace(after, then=then)
+    return after
+
+
+def _rejected(state: State, e: CommandRejected, touched: ChangesBuilder) -> None:
+    _answered(state, e)
 
 
 def _end(state: State, effect: CommandEffect, keys: Collection[str], how: str) -> None:
@@ -237,7 +274,11 @@ def _added(sums: _Floats, more: _Floats) -> list[float]:
     return [a + b for a, b in zip(sums, more, strict=True)] if sums and more else [*sums, *more]
 
 
-FOLDS = (EventFold(CommandIssued, _issued), EventFold(CommandApplied, _applied))
+FOLDS = (
+    EventFold(CommandIssued, _issued),
+    EventFold(CommandApplied, _applied),
+    EventFold(CommandRejected, _rejected),
+)
 
 
 # ----------------------------------------------------------------- selectors

@@ -61,6 +61,7 @@ def entry_saved(state: State, e: EntrySaved, touched: ChangesBuilder) -> None:
     elif entry.file != e.file:
         # The id now belongs to another input. Its name contains the time when it was found
         # (not the name of an import); its ``steer`` may have been reported already.
+        state.children = None
         timeless = e.sync and not e.time_ms
         found = state.t if timeless else min(max(count(e.time_ms), 0) / 1000, state.t)
         entry = Entry(entry.key, entry.instance, entry.id, found, entry.seq, steer=entry.steer)
@@ -81,7 +82,8 @@ def entry_saved(state: State, e: EntrySaved, touched: ChangesBuilder) -> None:
     if e.first >= 0 and identity(saved) not in state.parents:
         i.unknown_original_seq = state.seq
         i.unknown_original_below = max(i.unknown_original_below, count(e.first) + 1)
-    i.origins.pop(str(e.id), None)
+    if i.origins.pop(str(e.id), None) is not None:
+        state.children = None
     touched.entries.add(entry.key)
 
 
@@ -92,6 +94,7 @@ def entries_seeded(state: State, e: EntriesSeeded, touched: ChangesBuilder) -> N
         write_down(state, i.id)
         i.renumbered_seq = state.seq
         i.origins = {}
+    state.children = None
     origins = i.origins
     origins |= {str(k): v for k, v in e.origins.items() if isinstance(v, str)}
 
@@ -219,6 +222,7 @@ def entry_of(state: State, instance: str, number: int) -> Entry | None:
 
 def write_down(state: State, instance: str) -> None:
     """Store the parents of all rows that use ids of a queue that is about to be renumbered."""
+    state.children = None
     parents = state.parents
     rows: list[Entry | Finding] = [*state.entries.values(), *state.findings.values()]
     for row in rows:

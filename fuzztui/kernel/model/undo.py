@@ -170,18 +170,26 @@ def undo(now: State, by: str, before: Callable[[CommandStatus], State], wanted: 
 def fold_before(state: State, records: Iterable[Record], status: CommandStatus) -> State:
     """Fold ``records`` up to the change by the command ``status`` into ``state``; return ``state``.
 
-    Engines carry out commands in order. So the answers to earlier commands belong to the state
-    before this command, even if they were pending when it was issued.
+    An engine carries out commands in order. So what comes until the answers to earlier commands
+    belongs to the state before this command, even if they were pending when it was issued. If this
+    command is answered first, by another process, its changes may come before those answers, too.
     """
     waiting: set[str] | None = None
+    held: list[Record] = []
     for record in records:
         if waiting is None and record.seq >= status.seq:
             waiting = {c.id for c in state.commands.values() if c.state == "pending"}
-        if waiting is not None:
-            answers = isinstance(record.event, (CommandApplied, CommandRejected))
-            if not waiting or (answers and getattr(record.event, "id", "") == status.id):
-                break
-            if answers:
-                waiting.discard(getattr(record.event, "id", ""))
-        apply(state, [record])
+        if waiting is None:
+            apply(state, [record])
+            continue
+        answered = ""
+        if isinstance(record.event, (CommandApplied, CommandRejected)):
+            answered = record.event.id
+        if not waiting or answered == status.id:
+            break
+        held.append(record)
+        if answered in waiting:
+            waiting.discard(answered)
+            apply(state, held)
+            held.clear()
     return state

@@ -36,12 +36,13 @@ from fuzztui.tui.app.find import FindScreen, campaign_objects
 from fuzztui.tui.app.kept_yields import KeptYields
 from fuzztui.tui.app.replay import Outline, Player, ReplayControls
 from fuzztui.tui.app.run_commands import RunCommands
+from fuzztui.tui.app.tour import OFFER, TOURED, TourScreen
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.editor import NoEditor, edit_copy, edit_file
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themes import ThemeFile
 from fuzztui.tui.base.user_state import NO_LOOK, Look, ViewOptions
-from fuzztui.tui.frame.action_context import ActionContext
+from fuzztui.tui.frame.action_context import ActionContext, with_keys
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID, bindings
 from fuzztui.tui.frame.banner import Banner
 from fuzztui.tui.frame.command_sender import REMEMBER, CommandSender
@@ -53,6 +54,7 @@ from fuzztui.tui.frame.host import T, Tracker
 from fuzztui.tui.frame.keymap import RESERVED
 from fuzztui.tui.frame.marks import Marks
 from fuzztui.tui.frame.screen import CampaignScreen
+from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.frame.timeline import Timeline
 from fuzztui.tui.labels import hosts, instances
 from fuzztui.tui.labels.lineage import Lineage
@@ -63,6 +65,8 @@ from fuzztui.tui.screens.overview.screen import OverviewScreen
 EVERYTHING = Changes(campaign=True, reset=True)
 
 SCREENS: tuple[type[CampaignScreen], ...] = (OverviewScreen, LogScreen, *feature_screens())
+
+NO_ZOOM = "The table shows all of its rows already; {focus.next:tab} goes to another panel"
 
 ALIVE_S = 2.0
 """Seconds between checks whether the supervisor is alive."""
@@ -106,6 +110,8 @@ class Opening:
     """Stores the name of the theme that the user has chosen."""
     choices: ViewOptions = field(default_factory=ViewOptions)
     """What the user has opened or switched on."""
+    tour: bool = False
+    """Whether to offer a tour, if the user was never offered one."""
     last_look: Callable[[], Look] = lambda: NO_LOOK
     """Returns the user's last look at the findings."""
     remember_look: Callable[[Look], None] = lambda _: None
@@ -367,6 +373,24 @@ class FuzzApp(RunCommands, ReplayControls):
             self.run_worker(self._load_ghost(""), group="ghost")
         self.call_later(self._press_typed)
         self.tick()
+        self._offer_tour()
+
+    def _offer_tour(self) -> None:
+        """Offer the tour once, by a notification that goes by itself and takes no key.
+
+        A dialog would stop a user who came for the campaign, and hide it. Nothing is offered over
+        the results of an ended campaign, nor to those who only look on, as in a browser.
+        """
+        offered = not self._opening.tour or not self._config.file.tour or TOURED in self.choices
+        ended = self.campaign.state in ENDED and self.player is None
+        if not (offered or ended or self.is_web or self._opening.read_only):
+            self.choose(TOURED, True)
+            self.notify(with_keys(OFFER, self.action_context()), timeout=15)
+
+    def do_app_tour(self) -> None:
+        """Explain the Overview, which has the parts that the tour names."""
+        self.switch_mode(self.DEFAULT_MODE)
+        self.call_after_refresh(lambda: self.push_screen(TourScreen(self.action_context())))
 
     def on_trouble(self, problem: str) -> None:
         """Show that the log cannot be read; ``problem`` is empty when it is readable again."""
@@ -422,6 +446,8 @@ class FuzzApp(RunCommands, ReplayControls):
         screen = self.screen
         if screen.maximized is not None:
             screen.minimize()
+        elif isinstance(of := screen.focused, BigTable) and len(of.in_view) == len(of.source):
+            self.notify(with_keys(NO_ZOOM, self.action_context()), timeout=4)
         elif screen.focused is not None:
             screen.maximize(screen.focused, container=False)
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from rich.console import Console
+
 from fuzztui.kernel.base.user_dirs import config_dir
 from fuzztui.tui.base.config_file import (
     AUTO,
@@ -83,6 +85,11 @@ def theme_of(
         (configured if configured != AUTO else "", "the file"),
     )
     return next(((theme, origin) for theme, origin in choices if theme), ("", ""))
+
+
+def has_few_colours(env: Mapping[str, str]) -> bool:
+    """Whether a terminal has sixteen colours: other themes are unreadable in the nearest ones."""
+    return Console(force_terminal=True, _environ=env).color_system == "standard"
 
 
 def fitting_theme(light: bool | None) -> str:

@@ -18,6 +18,7 @@ from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import ActionContext, HomeContext, why_not_steer, with_keys
 from fuzztui.tui.frame.actions import ACTIONS, GROUPS, HOME, HOME_SCREENS
 from fuzztui.tui.frame.box import BoxScreen
+from fuzztui.tui.frame.host import host
 
 KEYS = 12
 LABEL = 17
@@ -69,12 +70,16 @@ class HelpScreen(BoxScreen):
     ``/`` opens a search, which shows only entries with all its words.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "search", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "search", show=False),
+        Binding("H", "tour", show=False),
+    ]
 
     def __init__(
         self, now: ActionContext, scopes: Sequence[str], columns: Sequence[tuple[str, str]] = ()
     ) -> None:
         super().__init__("Help", self.lines)
+        self._now = now
         self._sections = help_sections(now, scopes, columns)
         self._words = ""
 
@@ -82,7 +87,8 @@ class HelpScreen(BoxScreen):
         """Yield the search and the pane in a box."""
         with Vertical() as box:
             box.border_title = self._title
-            box.border_subtitle = "/ searches, esc closes"
+            tour = "" if isinstance(self._now.about, HomeContext) else "H is a tour, "
+            box.border_subtitle = f"/ searches, {tour}esc closes"
             yield FilterBar("a key, an action, a column, a term", self._back)
             yield DetailPane()
 
@@ -93,6 +99,11 @@ class HelpScreen(BoxScreen):
     def action_search(self) -> None:
         """Open the search."""
         self.query_one(FilterBar).open()
+
+    def action_tour(self) -> None:
+        """Start the tour instead; Home has none."""
+        self.dismiss()
+        host(self).perform("app.tour")
 
     def on_filter_bar_changed(self, event: FilterBar.Changed) -> None:
         """Show what the search finds."""

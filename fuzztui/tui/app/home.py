@@ -47,6 +47,7 @@ from fuzztui.tui.labels.runs import RunRow, columns
 from fuzztui.tui.screens.home.lines import OWN, HomeDetail, HomeHeader, SampleRow, startable
 from fuzztui.tui.screens.home.looks import HomeLooks, Seen
 from fuzztui.tui.screens.home.panes import RunPanes, room_for
+from fuzztui.tui.screens.home.preview import RunPreview
 
 LOOK_S: Final = 1.0
 """Seconds between two looks at the running campaigns."""
@@ -121,6 +122,8 @@ class HomeApp(ActionApp):
         self._restored = bool(self._beside)
         """Whether ``_beside`` is from the previous home screen, and no look has checked it yet."""
         self._wake = asyncio.Event()
+        self._asked: Path | None = None
+        """The run whose preview was asked for at once, not with the next look."""
         self.choice: Path | tuple[str, ...] | None = None
         """What the user has chosen: a run, or :data:`INIT`; None: to leave."""
         self.choice_ended = False
@@ -137,6 +140,7 @@ class HomeApp(ActionApp):
         with ContentSwitcher(initial="panes" if self._beside else "runs"):
             yield table
             yield RunPanes(id="panes")
+        yield RunPreview()
         yield FilterBar(
             "words, or conditions: state=running engine=mu2 groups>0",
             self._to_table,
@@ -145,6 +149,14 @@ class HomeApp(ActionApp):
         )
         yield HomeDetail()
         yield Footer(self.scopes())
+
+    @property
+    def _preview(self) -> RunPreview:
+        return self.query_one(RunPreview)
+
+    def on_resize(self) -> None:
+        """Give the preview the rows that the table leaves now."""
+        self._show_current()
 
     @property
     def table(self) -> BigTable[RunRow]:
@@ -169,7 +181,8 @@ class HomeApp(ActionApp):
         while True:
             self._wake.clear()
             try:
-                seen = await in_thread(partial(self._looks.look, tuple(self._beside)))
+                at = self._current.path if self._current and self._preview.display else None
+                seen = await in_thread(partial(self._looks.look, tuple(self._beside), at))
                 self._show(seen)
             except Exception as e:  # any error is shown, and tried again
                 for header in self.query(HomeHeader):  # none while the application closes
@@ -227,7 +240,15 @@ class HomeApp(ActionApp):
     @on(BigTable.Marked)
     def _show_current(self) -> None:
         if self.is_running:
-            self.query_one(HomeDetail).show(self._current)
+            row, preview = self._current, self._seen.preview
+            self.query_one(HomeDetail).show(row)
+            self._preview.fit(len(self.table.source), wanted=not self._beside)
+            if row is not None and self._preview.display:
+                made = preview if preview is not None and preview.run == row.path else None
+                self._preview.show(made)
+                if made is None and row.path != self._asked:
+                    self._asked = row.path
+                    self._wake.set()
             self.query_one(Footer).show(self.action_context(), self.scopes())
 
     # --------------------------------------------------------------- actions

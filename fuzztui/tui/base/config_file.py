@@ -30,7 +30,7 @@ MIN_HZ, MAX_HZ = 0.1, 60.0
 Problem = tuple[str, str]
 """A dotted key, "" for the whole file, and a message for the user."""
 
-_KEYS = ("theme", "refresh", "notify", "keys", "columns")
+_KEYS = ("theme", "refresh", "tour", "notify", "keys", "columns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,8 @@ class ConfigFile:
     """A theme's name or :data:`AUTO`; an empty string: not set."""
     refresh: float = 0.0
     """Polls of the log per second; 0: not set."""
+    tour: bool = True
+    """Whether the first start of a campaign's screens offers a tour."""
     bell: bool = True
     """Whether the terminal's bell announces news."""
     desktop: bool = True
@@ -97,6 +99,7 @@ def parse_config(
     found = ConfigFile(
         theme=check.theme([AUTO, *themes]),
         refresh=check.refresh(),
+        tour=check.switch("", data, "tour"),
         bell=check.switch("notify", notify, "bell"),
         desktop=check.switch("notify", notify, "desktop"),
         keys=check.keys(),
@@ -171,7 +174,8 @@ class _Check:
         value = found.get(name, True)
         if isinstance(value, bool):
             return value
-        self.wrong(f"{table}.{name}", f"{_shown(value)} is not true or false")
+        key = f"{table}.{name}" if table else name
+        self.wrong(key, f"{_shown(value)} is not true or false")
         return True
 
     def keys(self) -> dict[str, Sequence[str]]:

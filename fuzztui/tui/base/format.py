@@ -52,6 +52,11 @@ def count(n: int) -> str:
     return f"{n:,}" if n < 100_000 else _scaled(n)
 
 
+def executions(n: int, entries: int) -> str:
+    """Return a number of executions: at least one for each entry, if it is older than these."""
+    return f"≥{count(entries)}" if 0 <= n < entries else count(n)
+
+
 def whole(n: float) -> str:
     """Return a number rounded to a whole one, in the form of :func:`count`."""
     return count(round(n))

@@ -246,6 +246,7 @@ GENERAL = (
     Action("app.find", ("colon",), "Find",
         "Search all findings, functions, mutants, entries, instances and commands, and go there",
         "Fuzztui"),
+    Action("app.tour", ("H",), "Tour", "Explain the Overview in five steps", "Fuzztui"),
     Action("app.zoom", ("Z",), "Zoom", "Let the panel with the focus fill the screen, or no more",
         "Fuzztui"),
     _general("app.history", ("ctrl+n",), "Notifications", "Show the notifications until now"),

@@ -117,7 +117,8 @@ def columns(
             "ran", "ran", ran, lambda i: own_time(i, status().now), "right",
             spare=True, descending=True,
         ),
-        count_column("execs", "execs", lambda i: i.stats.execs, zero="0", drop=True),
+        Column("execs", "execs", lambda i: (format.executions(i.stats.execs, i.corpus), ""),
+               lambda i: i.stats.execs, "right", drop=True, descending=True),
         Column(
             "rate", "exec/s", lambda i: rate_cell(i, status()), lambda i: per_second(i, status()),
             "right", descending=True,

@@ -7,10 +7,10 @@ queue of 50,000 for a name takes 70 ms, so that a resumed campaign's names are c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fuzztui.kernel.model.lineage import lineage
+from fuzztui.kernel.model.lineage import children, lineage
 from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.model.saved import identity, parent_of
 from fuzztui.kernel.model.state import Changes, Entry, Finding, Mutant, State
@@ -37,8 +37,6 @@ class Lineage:
     def __init__(self, campaign: Callable[[], State]) -> None:
         self._campaign = campaign
         self._keys: dict[str, str] | None = None
-        self._children: dict[str, dict[str, None]] | None = None
-        """The keys of the children of each entry, in the order of the log."""
         self._behind: dict[str, str] = {}
 
     def take(self, changes: Changes) -> None:
@@ -46,10 +44,6 @@ class Lineage:
         entries = self._campaign().entries
         if changes.reset or any(entries[key].first >= 0 for key in changes.entries):
             self._behind.clear()  # these numbers belong to other entries now
-            self._children = None
-        elif self._children is not None:
-            new = [entries[key] for key in changes.entries if entries[key].saved]
-            self._adopt(self._children, new)
         if changes.reset:
             self._keys = None
         elif self._keys is not None:
@@ -79,26 +73,12 @@ class Lineage:
             parent = None if parent.entry is None else self.parent(parent.entry)
         return found
 
-    def children(self, key: str) -> Collection[str]:
+    def children(self, key: str) -> Sequence[str]:
         """Return the keys of the entries whose first parent is the entry with ``key``."""
-        if self._children is None:
-            self._children = {}
-            # A copy: the thread that reads the log may be adding entries.
-            self._adopt(self._children, list(self._campaign().entries.values()))
-        return self._children.get(key, {})
-
-    def _adopt(self, children: dict[str, dict[str, None]], entries: Iterable[Entry]) -> None:
-        """Add entries to the lists of their parents; an entry may come again."""
-        parents = self._campaign().parents
-        for entry in entries:
-            if parents and identity(entry) in parents:
-                parent = self.parent(entry)
-                key = "" if parent is None else parent.key
-            else:
-                of = parent_of(entry)
-                key = "" if of is None else f"{of[0]}/{of[1]}"
-            if key and key != entry.key:
-                children.setdefault(key, {})[entry.key] = None
+        state = self._campaign()
+        entry = state.entries.get(key)
+        rows = [] if entry is None else children(state, identity(entry))
+        return [row.key for row in rows if isinstance(row, Entry)]
 
     def of_target(self, row: Entry | Finding) -> bool:
         """Return whether the row belongs to the target rather than to a mutant."""

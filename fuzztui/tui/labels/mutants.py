@@ -73,7 +73,7 @@ def sign(state: str) -> MutantGlyph:
 
 
 def rank(state: str) -> int:
-    """Return the sort key of a state: survivors first, excluded mutants last."""
+    """Return the sort key of a state: survivors first, skipped ones last."""
     return _RANKS.get(state, len(_RANKS))
 
 

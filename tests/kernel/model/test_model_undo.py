@@ -249,6 +249,22 @@ def test_a_mutant_that_was_killed_since_then_stays_killed() -> None:
     assert (row.state, row.steer) == ("killed", "")
 
 
+def test_a_command_that_another_process_answers_first_is_undone_before_the_one_before_it() -> None:
+    """As in fuzz-first: the supervisor skips a mutant while the instances still have to resume."""
+    c = Campaign()
+    c.give(cmd.Pause())
+    c.record(ev.CommandIssued("c90", encode_command(cmd.Resume()), "ann"))
+    skip = ev.CommandIssued("c91", encode_command(cmd.SkipMutants(MUTANTS[4])), "ann")
+    c.record(skip, ev.MutantState("", MUTANTS[4], "skipped"), ev.CommandApplied("c91", ""))
+    c._pause(cmd.Resume())
+    c.record(*(ev.CommandApplied("c90", name) for name in NAMES))
+    c.undo()
+    assert c.state.mutants[MUTANTS[4]].state == "alive"
+    assert c.state.state == "running"
+    c.undo()
+    assert c.state.state == "paused"
+
+
 def test_quick_commands_are_undone_in_the_order_of_the_engine() -> None:
     """The second command was issued while the first one had no answer."""
     campaign = Campaign()

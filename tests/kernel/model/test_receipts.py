@@ -166,11 +166,45 @@ def test_an_entry_shows_what_was_made_from_it_since():
     fold(saved(0, 3, name="s1", sync="main"), state=state)
     described = ev.EntryDescribed("s1", 0, ["edge"], kills=2)
     fold(described, ev.MutantsFound("main", "m", "m.py", "", [{"id": A}]), state=state)
-    assert text(state, key) == "entries made from it 3, with new edges 2, kills 2, findings 1"
+    assert text(state, key) == "entries made from it 4, with new edges 2, kills 2, findings 1"
     give(state, cmd.SkipEntry(0, "main"))
     fold(saved(6, 0), state=state)
-    assert text(state, key).startswith("entries made from it 3, ")
+    assert text(state, key).startswith("entries made from it 4, ")
     assert receipt_of(state, key).effect.ended == "replaced"
+
+
+def test_entries_made_from_older_children_count():
+    state = fold(ev.InstanceState("main", "running", 1), saved(0), saved(1, 0), saved(2, 1))
+    key = give(state, cmd.PromoteEntry(0))
+    fold(saved(3, 2, cov=True), saved(4, 3), state=state)
+    assert text(state, key) == "entries made from it 2, with new edges 1, findings 0"
+
+
+def test_a_command_for_all_instances_ends_that_of_one():
+    state = fold(*(ev.InstanceState(name, "running", 1) for name in ("a", "b")))
+    one = give(state, cmd.Pause("a"), "a")
+    other = give(state, cmd.Pause("b"), "b")
+    give(state, cmd.Resume("b"), "b")
+    assert receipt_of(state, one).effect.ended == ""
+    assert receipt_of(state, other).effect.ended == "replaced"
+    give(state, cmd.Resume(), "a", "b")
+    assert receipt_of(state, one).effect.ended == "replaced"
+
+
+def test_a_second_pin_ends_the_first():
+    first, second = "a.py:1:then", "a.py:2:then"
+    state = fold(
+        *(ev.InstanceState(name, "running", 1) for name in ("main", "s1")),
+        ev.GoalsUncovered("main", 1, {first: {}, second: {}}),
+    )
+    ignored = give(state, cmd.IgnoreGoal(first))
+    one = give(state, cmd.PinGoal(first))
+    assert receipt_of(state, ignored).effect.ended == "replaced"
+    give(state, cmd.PinGoal(second, "s1"))
+    assert receipt_of(state, one).effect.ended == "", "main still has it"
+    other = give(state, cmd.PinGoal(second))
+    assert receipt_of(state, one).effect.ended == "replaced"
+    assert receipt_of(state, other).effect.ended == ""
 
 
 def test_instances_weights_mixtures_goals_and_properties_have_receipts():
@@ -252,7 +286,25 @@ def test_the_first_instance_to_apply_decides_also_on_hosts():
         seq = state.seq + 1
         apply(state, [ev.Record(seq, float(seq), applied, host=host, host_seq=n, host_t=1.0)])
         ran(state, {A: 200}, 2.0, 400, "h1_main")
-    assert text(state, key).startswith("runs 250 -> at least 300, ")
+    assert receipt_of(state, key).effect.t == state.t - 5, "the first to apply the command"
+    assert text(state, key).startswith("runs 300 -> 300, ")
+
+
+def test_what_an_instance_reports_before_its_own_answer_came_before_the_command():
+    state = begun("main", "s1", "s2")
+    key = f"c{state.seq + 1}"
+    fold(ev.CommandIssued(key, encode_command(cmd.PromoteMutants(A))), state=state)
+    fold(ev.CommandApplied(key, "main"), state=state)
+    ran(state, {A: 150}, 2.0, 400, "main")
+    ran(state, {A: 900}, 2.0, 400, "s1")
+    ran(state, {A: 800}, 2.0, 400, "s2")
+    assert text(state, key).startswith("runs 100 -> at least 150, "), "of those that have answered"
+    fold(ev.CommandApplied(key, "s1"), ev.CommandRejected(key, "s2", "no"), state=state)
+    assert text(state, key).startswith("runs 1,800 -> at least 1,850, ")
+    ran(state, {A: 950}, 2.0, 400, "s1")
+    fold(ev.CommandApplied(key, "s1"), ev.InstanceState("s3", "running", 1), state=state)
+    ran(state, {A: 50}, 2.0, 400, "s3")
+    assert text(state, key).startswith("runs 1,800 -> at least 1,950, "), "also a later instance's"
 
 
 def test_receipts_are_forgotten_with_their_commands():

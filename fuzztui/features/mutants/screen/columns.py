@@ -123,7 +123,7 @@ LEGEND = Legend({
         "same": "Reached, and the expression always had the same value",
         "unreached": "No input has executed the expression",
         "waits": "An input infected them, or they are static: the exact pass runs them",
-        "excluded": "Skipped, or equivalent",
+        "excluded": "Skipped, or equivalent: not killed in the score",
         "score": "Killed of all that can be made; in a worklist: of those with a verdict",
         # The worklist of fuzz-first:
         "number": "Position among the mutants that wait for their turn",
@@ -144,7 +144,7 @@ LEGEND = Legend({
         "pending": "Run on no input yet; the groups of survivors say why",
         "not run": "The budget or a stop came before they were run; fuzztui score RUN runs them",
         "never reached": "After the end: no input has executed the expression",
-        "excluded": "Skipped or equivalent; the adjusted score is without these",
+        "skipped": "Or equivalent: not killed in the score, and left out of the adjusted one",
         "static": "Of all mutants: those in code that runs at import; each run needs a process",
         "schedule": "Part of the trials that run mutants at once",
         "backlog": "Pairs of saved inputs and mutants that are still to run",

@@ -64,7 +64,7 @@ def function_columns(scores: CodeScores) -> Sequence[Column[CodeScore]]:
             "waits", GROUP_LABELS[WAITS], lambda r: r.groups[WAITS] + r.groups[NOT_RUN], drop=True
         ),
         count_column(
-            "excluded", "excluded", lambda r: r.states["skipped"] + r.states["equivalent"],
+            "excluded", "skipped", lambda r: r.states["skipped"] + r.states["equivalent"],
             drop=True,
         ),
     )  # fmt: skip

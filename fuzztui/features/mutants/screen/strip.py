@@ -157,8 +157,8 @@ def _left(s: Summary) -> list[TextSpan]:
         spans = [TextSpan(", none is left", "valid")]
     if s.accepted:
         spans.append(TextSpan(f" ({s.accepted:,} of them accepted)", "muted", ACCEPTED))
-    if excluded := s.skipped + s.equivalent:
-        spans.append(TextSpan(f", {excluded:,} excluded", "muted"))
+    if skipped := s.skipped + s.equivalent:
+        spans.append(TextSpan(f", {skipped:,} skipped", "muted"))
     return spans
 
 

@@ -18,6 +18,12 @@ from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, merged
 from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.frame.actions import bindings
 
+_SIGNS = [
+    TextSpan(" █", "valid"), TextSpan(" covered ", "muted"),
+    TextSpan(" ▓", "alive"), TextSpan(" covered, mutants survive ", "muted"),
+    TextSpan(" ░", "gauge"), TextSpan(" not covered ", "muted"),
+    TextSpan(" ✗", "crash"), TextSpan(" findings", "muted"),
+]  # fmt: skip
 _NAMED = 4
 """Cells from which on a box has room for a name."""
 
@@ -59,8 +65,8 @@ class CodeMap(Canvas, can_focus=True):
         self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """Draw all boxes, files before the functions in them, and what is at the cursor."""
-        height -= 1
+        """Draw all boxes, files before the functions in them, the signs, what is at the cursor."""
+        height -= 2
         statements = {key: row.statements for key, row in self._rows.items()}
         if self._laid_out != (size := (width, height, statements)):
             self._laid_out = size
@@ -72,7 +78,7 @@ class CodeMap(Canvas, can_focus=True):
         cells = [[(" ", "")] * width for _ in range(height)]
         for key, box in self._boxes.items():
             self._paint_box(cells, self._rows[key], box)
-        return [*map(merged, cells), self._legend(width)]
+        return [*map(merged, cells), *[_SIGNS] * bool(self._boxes), self._legend(width)]
 
     def _legend(self, width: int) -> Line:
         """What the box with the cursor is."""

@@ -23,5 +23,5 @@ from fuzztui.kernel.model.state.engines import MixtureChange, UncoveredGoal
 from fuzztui.kernel.model.state.instances import FILE_COUNTS, NO_STATS, Host, Instance
 from fuzztui.kernel.model.state.mutants import MUTANT_STATES, Mutant
 from fuzztui.kernel.model.state.part import StatePart
-from fuzztui.kernel.model.state.saved import Entry, Finding, FindingVerdict
+from fuzztui.kernel.model.state.saved import Children, Entry, Finding, FindingVerdict
 from fuzztui.kernel.model.state.source import CoverageStep, SourceRow

@@ -12,7 +12,7 @@ from fuzztui.kernel.model.state.engines import MixtureChange, UncoveredGoal
 from fuzztui.kernel.model.state.instances import Host, Instance
 from fuzztui.kernel.model.state.mutants import Mutant
 from fuzztui.kernel.model.state.part import StatePart
-from fuzztui.kernel.model.state.saved import Entry, Finding, FindingVerdict
+from fuzztui.kernel.model.state.saved import Children, Entry, Finding, FindingVerdict
 from fuzztui.kernel.model.state.source import CoverageStep, SourceRow
 from fuzztui.kernel.wire.events import MutationStats, MutatorStats, Record, TargetingStats
 
@@ -78,6 +78,8 @@ class State:
     parents: dict[str, str] = field(default_factory=dict)
     """The parent's identity by an entry's or finding's identity, for queues that were renumbered
     (:mod:`fuzztui.kernel.model.saved`); an empty string: no parent, or an unknown one."""
+    children: Children | None = field(default=None, compare=False, repr=False)
+    """Derived from ``entries``, ``findings``, ``parents`` and ``instances``; None: not built."""
     verdicts: dict[str, FindingVerdict] = field(default_factory=dict)
     """By signature: the verdicts about groups; groups without a finding in this run included."""
     skipped_frames: list[str] = field(default_factory=list)

@@ -44,6 +44,8 @@ class CommandEffect:
     """The number of subjects when the command was given."""
     then: dict[str, list[float]]
     """The figures by subject, without subjects on which the effect has ended."""
+    awaited: list[str] = field(default_factory=list)
+    """The instances that have still to answer: their figures are those of before the command."""
     t: float = -1.0
     """Campaign time when the first instance applied the command; -1: none has."""
     seq: int = 0

@@ -56,6 +56,19 @@ class Entry:
         return self.cov or "edge" in self.reasons
 
 
+@dataclass(slots=True)
+class Children:
+    """Which entries and findings were made of each entry; built when it is first needed.
+
+    See :mod:`fuzztui.kernel.model.lineage`.
+    """
+
+    keys: dict[str, dict[str, None]] = field(default_factory=dict)
+    """The rows' keys, by the identity of their first parent; by its key until it is saved."""
+    whole: bool = False
+    """Whether all rows are in it; False: it is being built."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One finding. ``key``: ``"instance/file"``. ``seq``, ``t``: of the first record about it."""

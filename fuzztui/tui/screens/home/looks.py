@@ -17,6 +17,7 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.user_state import Look
 from fuzztui.tui.labels.runs import RunRow
 from fuzztui.tui.screens.home.panes import PaneContent, pane_content
+from fuzztui.tui.screens.home.preview import HomePreview, read_preview
 
 FIND_S: Final = 15.0
 """Seconds between two searches for runs."""
@@ -32,6 +33,7 @@ class Seen:
 
     rows: dict[str, RunRow] = field(default_factory=dict)
     panes: Sequence[PaneContent] = ()
+    preview: HomePreview | None = None
     left: int = 0
     """Runs that are not read to their ends yet."""
 
@@ -50,6 +52,7 @@ class HomeLooks:
         self._runs, self._lock = runs, lock
         self._last_look, self._wall = last_look, wall
         self._found_at = -FIND_S
+        self._preview: HomePreview | None = None
         self._new: dict[Path, tuple[RunSummary, int]] = {}
         """The number of new groups of each run, and the summary for which it was counted."""
 
@@ -57,12 +60,14 @@ class HomeLooks:
         """Search for runs in the next look."""
         self._found_at = -FIND_S
 
-    def look(self, beside: Sequence[Path]) -> Seen:
-        """Return all runs as they are now, and what the panes of some of them show."""
+    def look(self, beside: Sequence[Path], at: Path | None = None) -> Seen:
+        """Return all runs as they are now, what the panes of some of them show, and the preview of
+        the run ``at``.
+        """
         with self._lock:
-            return self._look(beside)
+            return self._look(beside, at)
 
-    def _look(self, beside: Sequence[Path]) -> Seen:
+    def _look(self, beside: Sequence[Path], at: Path | None) -> Seen:
         runs, now = self._runs, time.monotonic()
         if now - self._found_at >= FIND_S:
             self._found_at = now
@@ -82,7 +87,9 @@ class HomeLooks:
         rows = {str(look.run): self._row(look) for look in runs.looks}
         states = {look.run: look.state for look in runs.looks}
         panes = [pane_content(rows[str(path)], states[path]) for path in beside if path in states]
-        return Seen(rows, panes, len(runs.unread))
+        shown = next((look for look in runs.looks if look.run == at and look.summary.state), None)
+        self._preview = None if shown is None else read_preview(shown, self._preview)
+        return Seen(rows, panes, self._preview, len(runs.unread))
 
     def _row(self, look: RunLook) -> RunRow:
         of = look.summary

@@ -26,7 +26,7 @@ row."""
 _WIDE, _TALL = 100, 34
 """Cells and rows of a terminal for two panes in a row, and for two rows of panes."""
 
-_GROWING = (("killed", "Mutants killed", "killed"), ("edges", "Edges", "edge"),
+GROWING = (("killed", "Mutants killed", "killed"), ("edges", "Edges", "edge"),
             ("corpus", "Corpus", "corpus"))  # fmt: skip
 
 
@@ -52,14 +52,18 @@ def pane_content(row: RunRow, state: State | None) -> PaneContent:
     """Return what the pane of a run shows; None: the log is closed, for the run has ended."""
     if state is None:
         return PaneContent(row)
-    there = state.series
-    name, title, style = next((r for r in _GROWING if r[0] in there), _GROWING[-1])
     return PaneContent(
         row,
         state.t,
-        ChartContent(title, [_curve(state, name, style)], format.whole, from_zero=True),
+        growth_of(state, GROWING),
         ChartContent("Exec/s", [_curve(state, "rate", "rate", mean=True)], from_zero=True),
     )
+
+
+def growth_of(state: State, kinds: Sequence[tuple[str, str, str]]) -> ChartContent:
+    """Return the chart of the first of the series ``kinds`` that the campaign has."""
+    name, title, style = next((kind for kind in kinds if kind[0] in state.series), kinds[-1])
+    return ChartContent(title, [_curve(state, name, style)], format.whole, from_zero=True)
 
 
 def _curve(state: State, name: str, style: str, *, mean: bool = False) -> Curve:

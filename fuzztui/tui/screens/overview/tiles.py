@@ -102,7 +102,7 @@ def _below(tile: Tile, width: int) -> list[TextSpan]:
 def tiles_of(s: Status) -> list[Tile]:
     """Return the tiles; mutants only if there are any, AFL's own numbers for AFL."""
     whole = [
-        Tile("execs", format.count(s.stats.execs), ""),
+        Tile("execs", format.executions(s.stats.execs, s.stats.corpus), ""),
         _rate(s),
         Tile("corpus", format.count(s.stats.corpus), "corpus", _since("new", s.last_entry_t, s)),
         _edges(s),
