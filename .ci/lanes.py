@@ -111,6 +111,7 @@ LOG = (
 SCREENS = (
     "tests/tui",
     "tests/e2e/test_serve_web.py",
+    "tests/e2e/test_slow_line.py",
     "tests/e2e/test_terminal.py",
     "tests/e2e/test_afl_terminal.py",
 )
