@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from fakes import running
+from textual.widgets import Input
 from turnlog import midway
 
 from fuzztui.features.corpus.screen.screen import CorpusScreen
@@ -113,6 +114,17 @@ async def test_an_answer_is_more_words(drive, process):
         await d.press(*"runs/a", "space", *"'runs/b'", "enter")
         await d.until(lambda: process.made)
         assert process.made[0].line == ["compare", str(d.app.run_dir), "runs/a", "runs/b"]
+
+
+@pytest.mark.parametrize("answer", ["'runs/a", "~nobody-here/a"])
+async def test_an_answer_that_is_no_path_says_why(drive, process, answer):
+    async with drive(running()) as d:
+        offers(d)["Compare runs"]()
+        await d.until(lambda: d.app.screen.query(Input))
+        d.app.screen.query_one(Input).value = answer
+        await d.press("enter")
+        await d.until_notice(answer)
+        assert not process.made
 
 
 async def test_only_what_fits_is_offered(drive):

@@ -139,7 +139,7 @@ class RunCommands(ActionApp, CampaignControls):
         def answered(answer: str | None) -> None:
             try:
                 more = [str(Path(word).expanduser()) for word in shlex.split(answer or "")]
-            except ValueError as e:
+            except (ValueError, RuntimeError) as e:  # an open quote; no such home
                 self.notify(plain(f"{answer}: {e}"), title=command.title, severity="warning")
                 return
             if more or not command.ask:
