@@ -34,8 +34,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         kept = tempfile.TemporaryDirectory(prefix="fuzztui-tests-")
         os.environ[HOME] = kept.name
-        # Screens that tests start have no keys or theme of whoever runs the tests.
+        # Screens that tests start have no keys or theme of whoever runs the tests, and no tour.
         os.environ["XDG_CONFIG_HOME"] = kept.name
+        config_file = Path(kept.name, "fuzztui", "config.toml")
+        config_file.parent.mkdir()
+        config_file.write_text("tour = false\n")
         config.add_cleanup(kept.cleanup)
         # Once, before the workers start: each would compile all of it in a fresh clone.
         for folder in ("fuzztui", "engines", "tests/helpers"):

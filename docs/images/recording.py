@@ -73,9 +73,13 @@ class Terminal:
 
     def __init__(self, folder: Path) -> None:
         self._tmux = ["tmux", "-S", str(folder / "socket"), "-f", "/dev/null"]
+        config = folder / "config/fuzztui/config.toml"
+        config.parent.mkdir(parents=True)
+        config.write_text("tour = false\n")  # the offer would cover the first seconds
         env = {
             "PS1": "$ ", "TERM": "tmux-256color", "COLORTERM": "truecolor", "COLORFGBG": "15;0",
             "PATH": f"{BIN}:{os.environ['PATH']}", "XDG_STATE_HOME": str(folder / "state"),
+            "XDG_CONFIG_HOME": str(folder / "config"),
         }  # fmt: skip
         shell = ["env", *(f"{key}={value}" for key, value in env.items()), "sh"]
         size = ["-x", str(COLUMNS), "-y", str(ROWS)]

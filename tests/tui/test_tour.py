@@ -41,6 +41,7 @@ def test_the_offer_is_remembered_for_the_next_start(monkeypatch, tmp_path):
         {"tour": False},
         {"config": Config(ConfigFile(tour=False))},
         {"read_only": "opened with --read-only", "control": False},
+        {"replay_at": 5.0},
     ],
 )
 async def test_some_are_not_offered_it(drive, options):

@@ -379,11 +379,11 @@ class FuzzApp(RunCommands, ReplayControls):
         """Offer the tour once, by a notification that goes by itself and takes no key.
 
         A dialog would stop a user who came for the campaign, and hide it. Nothing is offered over
-        the results of an ended campaign, nor to those who only look on, as in a browser.
+        results, nor to those who only look on, in a replay or a browser.
         """
-        offered = not self._opening.tour or not self._config.file.tour or TOURED in self.choices
-        ended = self.campaign.state in ENDED and self.player is None
-        if not (offered or ended or self.is_web or self._opening.read_only):
+        wanted = self._opening.tour and self._config.file.tour and TOURED not in self.choices
+        runs = self.mode == "live" and self.campaign.state not in ENDED
+        if wanted and runs and not (self.is_web or self._opening.read_only):
             self.choose(TOURED, True)
             self.notify(with_keys(OFFER, self.action_context()), timeout=15)
 
