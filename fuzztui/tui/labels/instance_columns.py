@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from fuzztui.kernel.model.figures import FIGURES, Figure
 from fuzztui.kernel.model.finding_tallies import groups_of
-from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE, to_look_at
+from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE, is_passive, to_look_at
 from fuzztui.kernel.model.selectors import ENDED, instance_throughput, own_time
 from fuzztui.kernel.model.series import Series
 from fuzztui.kernel.model.state import Instance
@@ -55,6 +55,10 @@ def columns(
         lost = status().is_out_of_reach(instance)
         died = has_died(instance, over=status().over)
         return state_cell(instance, pending(instance.id), lost=lost, died=died)
+
+    def executions(instance: Instance) -> Cell:
+        ran = 0 if is_passive(instance) else instance.corpus
+        return format.executions(instance.stats.execs, ran), ""
 
     def urgency(instance: Instance) -> tuple[int, bool, bool]:
         rank = trouble_rank(instance, over=status().over)
@@ -117,7 +121,7 @@ def columns(
             "ran", "ran", ran, lambda i: own_time(i, status().now), "right",
             spare=True, descending=True,
         ),
-        Column("execs", "execs", lambda i: (format.executions(i.stats.execs, i.corpus), ""),
+        Column("execs", "execs", executions,
                lambda i: i.stats.execs, "right", drop=True, descending=True),
         Column(
             "rate", "exec/s", lambda i: rate_cell(i, status()), lambda i: per_second(i, status()),
