@@ -100,6 +100,8 @@ class ReportedEvents:
     """The last description of each finding, by file: rules may change its signature."""
     entries: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """Why each queue entry was kept, by id."""
+    calls: dict[int, int] = field(default_factory=dict)
+    """The calls in an execution of each queue entry, by id."""
     tokens: list[str] = field(default_factory=list)
     """Tokens that comparisons brought."""
     trials: dict[str, int] = field(default_factory=dict)
@@ -161,6 +163,7 @@ def _note(reported: ReportedEvents, event: Event) -> None:
             reported.properties |= {n: f for n, f in event.figures.items() if isinstance(f, dict)}
         case EntryDescribed():
             reported.entries[event.id] = tuple(map(str, event.reasons))
+            reported.calls[event.id] = event.calls
         case ComparisonsReported():
             reported.tokens += event.tokens
             reported.trials.update({k: n for k, n in event.trials.items() if type(n) is int})

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import FrameType
 from typing import Final, TypeVar
 
 from fuzztui.engines.base.clock import start_over
@@ -17,7 +18,7 @@ from fuzztui.engines.execute.message_oracle import MessageOracle
 from fuzztui.engines.inputs.inputs import GeneratedInput, InputForm
 from fuzztui.engines.inputs.source import Rejected, Source
 from fuzztui.engines.instrument.edges import CoverageMap
-from fuzztui.engines.instrument.guard import Guard, TrialTimeout
+from fuzztui.engines.instrument.guard import ALARM, Guard, TrialTimeout
 from fuzztui.engines.instrument.lines import LineRecorder
 from fuzztui.engines.instrument.sparse import SparseProbes
 
@@ -41,8 +42,8 @@ class Outcome(StrEnum):
 # Before Python 3.12, looking up a member takes 0.1 us, and a trial compares eight times.
 SUCCESS, INVALID, FAILURE, TIMEOUT = Outcome
 
-_COUNTING: Final = 3.0
-"""How many times longer a run may take while its calls are counted."""
+_MAX_EVENTS: Final = 1 << 21
+"""Calls and returns that :meth:`Executor.calls` counts: counting them takes some 0.2 s."""
 
 
 @dataclass(slots=True)
@@ -129,28 +130,6 @@ class Executor:
             self.sparse.use_all_probes()
             self.coverage.leave_out(0)
         return self._run(data, patience)
-
-    def measured(self, data: bytes, patience: float = 1.0) -> Execution:
-        """As :meth:`run`, with all calls counted in ``turns``, those of functions in C too.
-
-        That takes up to three times as long, and so does the time limit. A target that sets a
-        profile function ends the count.
-        """
-        self._built_of = None  # making the argument counts, too
-        events = 0
-
-        def count(*_: object) -> None:
-            nonlocal events
-            events += 1
-
-        before = sys.getprofile()
-        sys.setprofile(count)
-        try:
-            execution = self.run(data, _COUNTING * patience)
-        finally:
-            sys.setprofile(before)
-        execution.turns += events // 2  # a call and a return
-        return execution
 
     def trial(self, data: bytes, covered: int) -> Execution:
         """Execute one input under the observers, without the probes of some ``covered`` cells.
@@ -245,6 +224,35 @@ class Executor:
         self.coverage.clear()
         with recorder.recording():
             self.call(data, patience=patience)
+
+    def calls(self, data: bytes) -> int:
+        """Execute one input without observers, and count calls, those of functions in C too.
+
+        At most about a million, and at least those before the input failed or its time was over.
+        Repeatable: the guard's alarms do not count.
+        """
+        events = 0
+
+        def count(frame: FrameType, event: str, argument: object) -> None:
+            nonlocal events
+            if frame.f_code is ALARM:
+                return
+            events += 1
+            if events >= _MAX_EVENTS:
+                sys.setprofile(None)
+
+        self._built_of = None  # making the argument counts, too
+        if self.sparse is not None:
+            self.sparse.use_all_probes()
+            self.coverage.leave_out(0)
+        self.coverage.clear()
+        before = sys.getprofile()
+        sys.setprofile(count)
+        try:
+            self.call(data)
+        finally:
+            sys.setprofile(before)
+        return events // 2
 
     def like(
         self, function: Callable[[object], object], expected: tuple[type[BaseException], ...]

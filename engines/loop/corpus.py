@@ -37,8 +37,13 @@ class CorpusEntry:
     """Number of mutants that this entry was the first to kill."""
     isolated_kills: int = 0
     """Those of them that ran in child processes. They give no energy: the clock decides when."""
-    work: float = TRIAL
-    """Work of a trial of the entry."""
+    calls: int = -1
+    """Calls in an execution of the entry (:meth:`Executor.calls`); -1: not known."""
+
+    @property
+    def work(self) -> float:
+        """Work of a trial of the entry; 0 if it is not known."""
+        return TRIAL + self.calls if self.calls >= 0 else 0.0
 
 
 class Corpus:
@@ -47,7 +52,9 @@ class Corpus:
     def __init__(self) -> None:
         self.entries: list[CorpusEntry] = []
         self._log_work = 0.0
-        """The sum of the logarithms of the entries' work."""
+        """The sum of the logarithms of the entries' work, as far as that is known."""
+        self._known = 0
+        """The number of entries whose work is known."""
         self.partners: list[CorpusEntry] = []
         """Entries whose parts are put into others: they show something new, so they are small."""
         self.by_id: dict[int, CorpusEntry] = {}
@@ -65,7 +72,9 @@ class Corpus:
     def add(self, entry: CorpusEntry) -> None:
         """Append an entry."""
         self.entries.append(entry)
-        self._log_work += math.log(entry.work)
+        if entry.work:
+            self._log_work += math.log(entry.work)
+            self._known += 1
         if WHOLE not in entry.reasons:
             self.partners.append(entry)
         self.by_id[entry.id] = entry
@@ -77,8 +86,8 @@ class Corpus:
 
     @property
     def usual_work(self) -> float:
-        """The geometric mean of the entries' work. The corpus is not empty."""
-        return math.exp(self._log_work / len(self.entries))
+        """The geometric mean of the entries' work; that of an empty program if none is known."""
+        return math.exp(self._log_work / self._known) if self._known else TRIAL
 
     def picked(self, entry: CorpusEntry) -> None:
         """Mark the entry as fuzzed."""
@@ -156,7 +165,7 @@ class ZestScheduler:
         if WHOLE in entry.reasons and not kills:
             return 1
         grown = min(2**entry.visits, self.LONGEST) if entry.visits < self.LONGEST else self.LONGEST
-        cheap = min(1.0, self._corpus.usual_work / entry.work)
+        cheap = min(1.0, self._corpus.usual_work / entry.work) if entry.work else 1.0
         return round(self._baseline * grown * (self.KILLER if kills else 1) * cheap) or 1
 
 

@@ -27,6 +27,7 @@ class InputReports:
                 outcome=str(Outcome.SUCCESS if entry.valid else Outcome.INVALID),
                 steer=self._scheduler.steer_of(entry.id),
                 kills=entry.kills,
+                calls=entry.calls,
             )
         )
 

@@ -16,7 +16,6 @@ from fuzztui.engines.loop.input_reports import InputReports
 from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.reruns import Reruns
 from fuzztui.engines.loop.varying import propose_clock
-from fuzztui.engines.loop.work import work_of
 from fuzztui.kernel.wire.afl import entry_name
 
 _ENOUGH = 3
@@ -61,7 +60,7 @@ class Keeper:
         number = self._store.next_id(QUEUE)
         tail = candidate_tail(candidate, counters[j.RUN_MS], counters[j.TRIAL], new=new_edges)
         name = entry_name(number, tail)
-        again = self._reruns.again(execution.data, measured=True)
+        again = self._reruns.again(execution.data)
         if again.outcome is Outcome.FAILURE or again.outcome is Outcome.TIMEOUT:
             self._saver.failed(candidate, again)
         self._store.put(QUEUE, name, execution.data)
@@ -76,7 +75,7 @@ class Keeper:
             valid=execution.outcome is Outcome.SUCCESS,
             depth=1 if parent is None else parent.depth + 1,
             reasons=reasons,
-            work=work_of(again.turns),
+            calls=self._reruns.calls(execution.data),
         )
         for feedback in self._parts.feedbacks:
             feedback.learn(execution, entry)

@@ -20,7 +20,6 @@ from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.input_reports import InputReports
 from fuzztui.engines.loop.line_runs import LineRuns
 from fuzztui.engines.loop.parts import Parts
-from fuzztui.engines.loop.work import work_of
 from fuzztui.kernel.base.text import several
 
 _SLOW_REBUILD_S: Final = 5.0
@@ -73,21 +72,24 @@ class Reruns:
         reduce.shrink(execution.data, keeps, self._parts.shrink_runs)
         return best
 
-    def again(self, data: bytes, patience: float = 1.0, *, measured: bool = False) -> Execution:
-        """Run an input again, within ``patience`` time limits. Raises as :meth:`Loop.run`.
-
-        ``measured``: with all calls counted, by :meth:`Executor.measured`.
-        """
+    def again(self, data: bytes, patience: float = 1.0) -> Execution:
+        """Run an input again, within ``patience`` time limits. Raises as :meth:`Loop.run`."""
         self._journal.again(time.monotonic_ns())
-        executor = self._parts.executor
-        run = executor.measured if measured else executor.run
-        execution = run(data, patience)
+        execution = self._parts.executor.run(data, patience)
         self._journal.judging()
         self._parts.executor.fixture.check_limits()  # saving the input, which is next, needs them
         self._after_effects.check_error(execution)
         if self._after_effects.starved(execution):
             raise RecycleWorker
         return execution
+
+    def calls(self, data: bytes) -> int:
+        """Count the calls of an input in one more run (:meth:`Executor.calls`)."""
+        self._journal.again(time.monotonic_ns())
+        calls = self._parts.executor.calls(data)
+        self._journal.judging()
+        self._parts.executor.fixture.check_limits()
+        return calls
 
     def rebuild(self) -> None:
         """Rebuild the corpus from ``queue/``: run each entry again for its coverage.
@@ -112,16 +114,16 @@ class Reruns:
                 continue
             reasons = reported.entries.get(number, ())
             entry = CorpusEntry(number, name, data, edges=0, reasons=reasons)
+            entry.calls = reported.calls.get(number, -1)
             if number not in unsafe:
                 parts.before_recall()
                 journal.begin(time.monotonic_ns(), Candidate(data, j.REBUILD, number), counts=False)
-                execution = parts.executor.measured(data)
+                execution = parts.executor.run(data)
                 parts.executor.fixture.check_limits()
                 self._after_effects.check_error(execution)
                 journal.end()
                 if execution.outcome in (Outcome.SUCCESS, Outcome.INVALID):
                     entry.edges = parts.executor.coverage.count(execution.observed)
-                    entry.work = work_of(execution.turns)
                     entry.valid = execution.outcome is Outcome.SUCCESS
                     # The feedback of a suite adds the entry to the corpus of its property.
                     firsts = [f.recall(execution, entry) for f in parts.feedbacks]

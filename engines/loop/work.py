@@ -14,10 +14,9 @@ TRIAL: Final = 60.0
 
 
 def work_of(turns: int) -> float:
-    """The work of a trial with so many counted loop iterations and calls.
+    """The work of a trial with so many counted loop iterations.
 
-    A trial counts the iterations of loops that may be endless, which are often none. Calls are
-    counted once for each entry (:meth:`Executor.measured`).
+    A trial counts the iterations of loops that may be endless, which are often none.
     """
     return TRIAL + turns
 

@@ -75,8 +75,8 @@ def test_a_killer_gets_twice_as_many():
 
 def test_a_visit_of_a_slow_entry_costs_no_more_than_one_of_an_ordinary_entry():
     corpus = Corpus()
-    for number, work in enumerate([100.0] * 8 + [400.0, 100_000.0]):
-        corpus.add(CorpusEntry(number, "", b"", 1, work=work))
+    for number, calls in enumerate([40] * 8 + [340, 99_940]):
+        corpus.add(CorpusEntry(number, "", b"", 1, calls=calls))
     usual = (100.0**8 * 400.0 * 100_000.0) ** 0.1
     assert corpus.usual_work == pytest.approx(usual)
     scheduler = ZestScheduler(corpus, baseline=1000)
@@ -84,6 +84,15 @@ def test_a_visit_of_a_slow_entry_costs_no_more_than_one_of_an_ordinary_entry():
     assert quick == [1000] * 8
     assert (slower, slowest) == (round(1000 * usual / 400), round(1000 * usual / 100_000))
     assert ZestScheduler(corpus, baseline=1).energy(corpus.entries[9]) == 1, "never none"
+
+
+def test_an_entry_of_an_older_version_counts_as_an_ordinary_one():
+    corpus = Corpus()
+    for number, calls in enumerate([-1, 40, 40, -1]):
+        corpus.add(CorpusEntry(number, "", b"", 1, calls=calls))
+    scheduler = ZestScheduler(corpus, baseline=10)
+    assert [scheduler.energy(entry) for entry in corpus.entries] == [10] * 4
+    assert corpus.usual_work == pytest.approx(100)
 
 
 def test_nothing_to_pick():

@@ -63,6 +63,9 @@ class EntryDescribed(Event, kind="entry_described", by_engines=True):
     steer: str = ""
     kills: Count = 0
     """The number of mutants that this entry was the first to kill (mu2)."""
+    calls: Count = -1
+    """Calls in an execution of the entry, of functions in C too, by which its energy is decided;
+    -1: not counted."""
 
 
 @dataclass(frozen=True, slots=True)
