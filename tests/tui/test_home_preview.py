@@ -111,7 +111,13 @@ def test_of_a_long_log_only_what_is_at_hand_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(session, "LONG", 5)
     monkeypatch.setattr(session, "POLL_RECORDS", 3)
     monkeypatch.setattr(session, "BATCH", 3)
-    assert "records are not read for this preview" in text(read_preview(look, None))
+    shown = read_preview(look, None)
+    assert [(name, words) for name, words, _ in shown.rows] == [
+        ("log", "is long: 9 records are not read for this preview"),
+        ("state", "finished at 0:00:11: 900 execs"),
+    ]
+    assert not shown.growth.curves, "it would end in the middle"
+    assert read_preview(look, shown) is shown, "it is not read again"
 
 
 def test_of_very_many_entries_no_story_is_told(tmp_path, monkeypatch):

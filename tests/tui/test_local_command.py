@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 from waiting import until, wait_until
@@ -89,6 +90,32 @@ async def test_leaving_the_screen_ends_the_command(command, tmp_path):
     with pytest.raises(asyncio.CancelledError):
         await running
     await until((tmp_path / "ended").exists)
+
+
+async def test_leaving_the_screen_while_the_command_starts_ends_it(command, tmp_path):
+    starting, left = threading.Event(), threading.Event()
+    command(f"cat; touch {tmp_path}/ended")
+
+    def arguments():
+        starting.set()
+        left.wait()
+        return []
+
+    one = LocalCommand(arguments)
+    running = asyncio.create_task(one.run(print))
+    await until(starting.is_set)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    left.set()
+    assert one.cancelled
+    await until((tmp_path / "ended").exists)
+
+
+async def test_arguments_that_cannot_be_made_say_so(command):
+    command("exit 0")
+    result = await LocalCommand(lambda: [{}["no such key"]]).run(print)
+    assert (result.status, result.message) == (-1, "KeyError: 'no such key'")
 
 
 def test_a_killed_app_ends_the_command(command, tmp_path):

@@ -78,6 +78,18 @@ async def test_a_command_that_is_chosen_again_is_cancelled(drive, process):
         ]
 
 
+async def test_a_command_that_is_begun_twice_runs_once(drive, process):
+    async with drive(running()) as d:
+        score = offers(d)["Score"]
+        score()
+        score()
+        await d.until_notice("runs already")
+        assert len(process.made) == 1
+        process.made[0].end.set()
+        await d.until(lambda: isinstance(d.app.screen, BoxScreen))
+        assert not d.app.said
+
+
 @pytest.mark.parametrize(
     ("result", "shown"),
     [

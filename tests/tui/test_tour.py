@@ -106,6 +106,12 @@ async def test_the_card_follows_a_resize(drive):
         await d.until(lambda: d.app.screen.query_one(Vertical).region.bottom == 23)
 
 
+async def test_a_terminal_of_a_few_columns_is_no_error(drive):
+    async with drive(running(9), size=(6, 12), press="H") as d:
+        await d.until(lambda: isinstance(d.app.screen, TourScreen))
+        await d.press("enter")
+
+
 async def test_help_and_palette_lead_to_it(drive):
     async with drive(running(9), press="?") as d:
         assert isinstance(d.app.screen, HelpScreen)

@@ -81,6 +81,7 @@ class CampaignWatcher:
     def begin(self) -> None:
         """Record the history."""
         self._begin_with(self._trees.places())
+        self._writer.flush()
 
     def _begin_with(self, places: list[WatchedDirectory]) -> None:
         for place in places:
@@ -93,6 +94,14 @@ class CampaignWatcher:
         self._writer.append(CampaignState(*BEGUN), 0.0)
         self._state = BEGUN
         self._catch_up(0.0)  # the screen can open the log now
+        try:
+            self._write_past(times)
+        except Exception:  # ``run`` reports the error, and goes on from what was written
+            self._go_on_from(self._writer.last_t)
+            self._catch_up(1.0)
+            raise
+
+    def _write_past(self, times: Times) -> None:
         timed, queues = history(self._instances, times, lambda part: self._catch_up(part * READING))
         for n, (t, event) in enumerate(timed):
             self._writer.append(event, t)
@@ -110,7 +119,7 @@ class CampaignWatcher:
     def _catch_up(self, share: float) -> None:
         """Record how much of the past was read and written: the screen shows nothing else of it."""
         self._writer.append(CatchingUp(round(share, 3)), self._writer.last_t)
-        self._writer.flush()
+        self._flush()
 
     def run(self) -> None:
         """Record events until :meth:`stop`."""

@@ -50,7 +50,8 @@ async def _report_errors(errors: asyncio.StreamReader | None) -> None:
     left = MAX_ERRORS
     while data := await errors.read(1 << 12):
         for line in data[:left].decode(errors="replace").splitlines():
-            print(f"fuzztui: a visitor's screen: {visible(line)}", file=sys.stderr)
+            with suppress(OSError):  # the server's terminal is gone
+                print(f"fuzztui: a visitor's screen: {visible(line)}", file=sys.stderr)
         left -= len(data[:left])
 
 

@@ -152,6 +152,9 @@ class RunCommands(ActionApp, CampaignControls):
 
     async def _run(self, command: RunCommand, line: Callable[[], Sequence[str]]) -> None:
         title = command.title
+        if title in self._processes:  # begun a second time before it was running
+            self.notify("runs already", title=title, severity="warning")
+            return
         process = self._processes[title] = LocalCommand(line, until_eof=False)
 
         def say(text: str) -> None:
@@ -163,7 +166,8 @@ class RunCommands(ActionApp, CampaignControls):
         try:
             result = await process.run(say)
         finally:
-            del self._processes[title], self.said[title]
+            self._processes.pop(title, None)
+            self.said.pop(title, None)
         host(self).draw_frame()
         if process.cancelled:
             self.notify("cancelled", title=title)

@@ -88,7 +88,7 @@ class TourScreen(Dialog[None]):
         selector, title, text = STEPS[at]
         card, (width, height) = self.query_one(Vertical), self.app.size
         wide = min(_WIDTH, width - 2)
-        lines = wrap(plain(with_keys(text, self._now)), wide - _FRAME)
+        lines = wrap(plain(with_keys(text, self._now)), max(1, wide - _FRAME))
         tall = len(lines) + 2
         part = next(iter(self.app.screen_stack[0].query(selector)), None)
         place = None if part is None or not part.display else part.region

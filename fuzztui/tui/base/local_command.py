@@ -52,16 +52,21 @@ class LocalCommand:
     async def run(self, progress: Callable[[str], None]) -> CommandResult:
         """Run the command; ``progress`` is called with each line of its messages."""
         try:
+            return await self._run(progress)
+        except asyncio.CancelledError:  # the user left, maybe before it started
+            self.cancel()
+            raise
+
+    async def _run(self, progress: Callable[[str], None]) -> CommandResult:
+        try:
             process = await in_thread(self._start)
         except OSError as e:
             return CommandResult(-1, message=f"{sys.executable}: {e.strerror}")
         except ValueError:  # a NUL, or half a surrogate pair: a log can contain any name
             return CommandResult(-1, message="the name of a file is not a valid file name")
-        try:
-            return await _ended(process, progress)
-        except asyncio.CancelledError:  # the user leaves the screen
-            self.cancel()
-            raise
+        except Exception as e:  # of ``arguments``
+            return CommandResult(-1, message=f"{type(e).__name__}: {e}")
+        return await _ended(process, progress)
 
     def cancel(self) -> None:
         """Ask the command to stop by the end of its stdin; called again, or if it has no such

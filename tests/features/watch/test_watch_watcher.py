@@ -4,9 +4,12 @@ import os
 import shutil
 from pathlib import Path
 
+import pytest
 from watch_lab import PLOT
 
 from fuzztui.features.watch import history, instance, queue
+from fuzztui.features.watch.directories import Trees
+from fuzztui.features.watch.watcher import CampaignWatcher
 from fuzztui.kernel.model.lineage import lineage
 from fuzztui.kernel.wire.events import (
     ALL_GONE,
@@ -440,6 +443,59 @@ def test_a_full_disk_stops_the_looking_and_loses_nothing(tmp_path, fuzzers, watc
     monkeypatch.undo()
     seen.watch._flush()
     assert len(seen.state.findings) == 1
+
+
+@pytest.fixture
+def late(tmp_path, fuzzers, watch):
+    """A watch that finds its first instance while it runs."""
+    (tmp_path / "out").mkdir()
+    seen = watch(tmp_path / "out")
+    fuzzers(tmp_path / "out/main").live()
+    return seen
+
+
+def test_an_error_in_the_past_is_not_the_past_for_ever(late, monkeypatch):
+    def fail(*_):
+        late.watch.stop()
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr("fuzztui.features.watch.watcher.history", fail)
+    late.watch.run()
+    state = late.state
+    assert state.caught_up == 1.0
+    assert late.texts == ["while watching: RuntimeError: a fault"]
+
+
+def test_a_disk_that_fills_up_while_the_past_is_written_loses_nothing(late, monkeypatch):
+    flush, full = late.watch._writer.flush, OSError(28, "No space left on device")
+
+    def refuse():
+        late.watch.stop()
+        raise full
+
+    def read(*arguments):
+        monkeypatch.setattr(late.watch._writer, "flush", refuse)
+        return history.history(*arguments)
+
+    monkeypatch.setattr("fuzztui.features.watch.watcher.history", read)
+    late.watch.run()
+    monkeypatch.undo()
+    flush()
+    assert (late.state.caught_up, late.texts) == (1.0, [])
+    assert late.state.instances["main"].stats.execs == 3_600_000
+
+
+def test_a_log_that_cannot_be_written_at_the_start_is_an_error(tmp_path, fuzzers, monkeypatch):
+    fuzzers(tmp_path / "main")
+    watcher = CampaignWatcher(Trees([tmp_path / "main"]), tmp_path / "log")
+
+    def refuse():
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="No space left"):
+        patched.setattr(watcher._writer, "flush", refuse)
+        watcher.begin()
+    watcher.close()
 
 
 def test_hello_comes_again_with_another_process(tmp_path, fuzzers, watch):

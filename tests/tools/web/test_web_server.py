@@ -1,6 +1,8 @@
 """The server with a made-up program in place of the screens: what it is given, and its end."""
 
 import asyncio
+import errno
+import io
 import json
 import sys
 from contextlib import asynccontextmanager
@@ -183,3 +185,16 @@ async def test_errors_of_a_process_are_shown_escaped_and_only_their_beginning(ca
     assert "\x1b" not in shown.err + shown.out
     assert server.MAX_ERRORS // 2 < len(shown.err) < 2 * server.MAX_ERRORS
     assert not shown.out
+
+
+async def test_errors_of_a_process_are_read_also_if_they_cannot_be_shown(monkeypatch):
+    class Closed(io.StringIO):
+        def write(self, text):
+            raise OSError(errno.EIO, "the terminal is gone")
+
+    monkeypatch.setattr(sys, "stderr", Closed())
+    errors = asyncio.StreamReader()
+    errors.feed_data(b"wrong\n" * 100_000)
+    errors.feed_eof()
+    await server._report_errors(errors)
+    assert errors.at_eof()

@@ -18,7 +18,7 @@ from fuzztui.kernel.model.state import State
 from fuzztui.kernel.model.story import story
 from fuzztui.kernel.session import LiveClock, Session
 from fuzztui.run.home.look import Files, RunLook, fingerprint, reason_of
-from fuzztui.run.home.summary import UNREADABLE
+from fuzztui.run.home.summary import UNREADABLE, RunSummary
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
 from fuzztui.tui.base.chart import Chart, ChartContent, View
@@ -53,7 +53,7 @@ class HomePreview:
     """Campaign time."""
     growth: ChartContent = field(default_factory=ChartContent)
     files: Files | None = None
-    """The log's files that it shows; None: they may grow, or are not read to their ends."""
+    """The log's files that it shows; None: they may grow."""
 
 
 def read_preview(look: RunLook, last: HomePreview | None) -> HomePreview:
@@ -71,7 +71,7 @@ def read_preview(look: RunLook, last: HomePreview | None) -> HomePreview:
 
 
 def _preview(look: RunLook, files: Files) -> HomePreview:
-    state, left, damage = look.state, look.summary.unread, look.summary.damage
+    state, left = look.state, look.summary.unread
     whole = state is None
     if state is None:  # the campaign has ended, and its log was closed
         session = Session(look.run, LiveClock())
@@ -80,16 +80,28 @@ def _preview(look: RunLook, files: Files) -> HomePreview:
         while session.behind and not session.is_long and time.monotonic() < end:
             session.poll()
         state, left = session.state, session.end_seq - session.state.seq
-    rows = [*_rows(state, look.summary.state, damage, left)]
-    edges = growth_of(state, sorted(GROWING, key=lambda kind: kind[0] != "edges"))
-    return HomePreview(look.run, rows, state.t, edges, files if whole and left <= 0 else None)
+    rows = [*_damage(look.summary)]
+    edges = ChartContent()
+    if left > 0:  # the state is of an earlier time
+        rows += _figures(look.summary, left)
+    else:
+        rows += _rows(state, look.summary.state)
+        edges = growth_of(state, sorted(GROWING, key=lambda kind: kind[0] != "edges"))
+    return HomePreview(look.run, rows, state.t, edges, files if whole else None)
 
 
-def _rows(state: State, name: str, damage: str, left: int) -> Iterator[Row]:
-    if damage:
-        yield LOG, f"is damaged, so that numbers are lower bounds: {damage}", "pending"
-    if left > 0:
-        yield LOG, f"{several(left, 'record')} are not read for this preview", "muted"
+def _damage(of: RunSummary) -> Iterator[Row]:
+    if of.damage:
+        yield LOG, f"is damaged, so that numbers are lower bounds: {of.damage}", "pending"
+
+
+def _figures(of: RunSummary, left: int) -> Iterator[Row]:
+    yield LOG, f"is long: {several(left, 'record')} are not read for this preview", "muted"
+    execs = format.count(of.execs)
+    yield "state", f"{of.state} at {format.clock(of.elapsed_s)}: {execs} execs", ""
+
+
+def _rows(state: State, name: str) -> Iterator[Row]:
     status = status_of(state, state.t)
     if state.state not in ENDED:  # running, or interrupted
         execs, kept = format.count(status.stats.execs), format.count(status.stats.corpus)
