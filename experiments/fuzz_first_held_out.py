@@ -65,6 +65,7 @@ ARMS: dict[str, dict[str, Any] | None] = {
     "fpf": {"order": "fpf"},
     "random": {"order": "random"},
     "roadblocks": {"order": "roadblocks"},
+    "stuck": {"order": "roadblocks", "when": "stuck"},
 }
 """The keys of ``[mutants]`` by which arms differ; None: there is no such table."""
 
@@ -144,8 +145,12 @@ def identity(program: FirstProgram, key: Key, args: argparse.Namespace) -> Row:
 
 
 def saved(run: Path) -> tuple[Entries, Entries]:
-    """The entries and the crashes of the target in the log, with the executions until then."""
-    state, entries, crashes = State(), [], []
+    """The entries and the crashes of the target in the log, with the executions until then.
+
+    A resumed afl-fuzz renames entries: their last name exists, their first one has the time.
+    """
+    state, crashes = State(), []
+    entries = dict[str, tuple[float, Path]]()
     for record in LogReader(run / "log").records():
         apply(state, [record])
         event = record.event
@@ -156,10 +161,11 @@ def saved(run: Path) -> tuple[Entries, Entries]:
         file = run / "out" / event.instance / event.file
         found = (max(0, totals(state).stats.execs), file)
         if isinstance(event, EntrySaved):
-            entries.append(found)
+            first = f"{event.instance}/{event.file.removeprefix('queue/').rpartition(',orig:')[2]}"
+            entries[first] = entries.get(first, found)[0], file
         elif event.file.startswith("crashes/"):
             crashes.append(found)
-    return entries, crashes
+    return [*entries.values()], crashes
 
 
 def kept(args: argparse.Namespace) -> list[Row]:
