@@ -55,17 +55,19 @@ def descendants(state: State, name: str, t: float = -1.0, seq: int = 0) -> list[
     """The entries and findings that descend from the entry ``name`` (its :func:`identity`).
 
     Only those that were saved after campaign time ``t``, or at that time after record ``seq``;
-    their parents may be older.
+    their parents may be older. Each entry once, though parents may form a cycle.
     """
     found: list[Entry | Finding] = []
     waiting, seen = [name], {name}
     while waiting:
         for row in children(state, waiting.pop()):
-            if row.t > t or (row.t == t and row.seq > seq):
-                found.append(row)
-            if isinstance(row, Entry) and (below := identity(row)) not in seen:
+            if isinstance(row, Entry):
+                if (below := identity(row)) in seen:
+                    continue
                 seen.add(below)
                 waiting.append(below)
+            if row.t > t or (row.t == t and row.seq > seq):
+                found.append(row)
     return found
 
 

@@ -150,6 +150,8 @@ def finding_saved(state: State, e: FindingSaved, touched: ChangesBuilder) -> Non
             shift_own(state, i, "crashes", crashes, i.crashes)
         state.latest[e.category] = state.t
         touched.campaign = True
+    elif (finding.src, finding.sync) != (e.src, e.sync):  # it has another parent now
+        state.children = None
     state.findings[finding.key] = replace(
         finding,
         # A description is more precise than the directory of the file.
@@ -213,16 +215,14 @@ def entry_of(state: State, instance: str, number: int) -> Entry | None:
 
     If the id is that of a seed of an instance that fuzzes a mutant: the seed's origin.
     """
-    entry = state.entries.get(f"{instance}/{number}")
-    peer = state.instances.get(instance)
-    if entry is None and peer is not None:
-        entry = state.entries.get(peer.origins.get(str(number), ""))
-    return entry
+    key = f"{instance}/{number}"
+    if (peer := state.instances.get(instance)) is not None:
+        key = peer.origins.get(str(number), key)
+    return state.entries.get(key)
 
 
 def write_down(state: State, instance: str) -> None:
     """Store the parents of all rows that use ids of a queue that is about to be renumbered."""
-    state.children = None
     parents = state.parents
     rows: list[Entry | Finding] = [*state.entries.values(), *state.findings.values()]
     for row in rows:
@@ -232,6 +232,7 @@ def write_down(state: State, instance: str) -> None:
             if name not in parents:  # else stored at an earlier renumbering
                 parent = None if of is None else entry_of(state, *of)
                 parents[name] = "" if parent is None or not parent.saved else identity(parent)
+    state.children = None
     state.cost += len(rows) // _ROWS_A_RECORD
 
 
