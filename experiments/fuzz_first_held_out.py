@@ -150,7 +150,7 @@ def saved(run: Path) -> tuple[Entries, Entries]:
     A resumed afl-fuzz renames entries: their last name exists, their first one has the time.
     """
     state, crashes = State(), []
-    entries = dict[str, tuple[float, Path]]()
+    entries = dict[str, tuple[int, Path]]()
     for record in LogReader(run / "log").records():
         apply(state, [record])
         event = record.event
