@@ -68,8 +68,9 @@ async def test_in_a_low_terminal_the_card_is_whole_and_events_keep_rows(
         await d.until(lambda: not charts.display)
         card = d.screen.query_one(ClosingCard)
         await d.until(lambda: len(card.paint(80, 0)) == card.size.height)
-        assert card.region.bottom <= d.screen.query_one(EventList).region.y
-        assert d.screen.query_one(EventList).size.height >= EVENT_ROWS
+        events = d.screen.query_one(EventList)
+        await d.until(lambda: events.size.height >= EVENT_ROWS)
+        assert card.region.bottom <= events.region.y
         painted = "".join(line.strip() for line in d.painted(ClosingCard)).replace(" ", "")
         commands = [row.text for row in card._rows if not row.screen]
         assert len(commands) == MAX_COMMANDS
