@@ -126,7 +126,9 @@ async def test_keys_are_those_of_the_user(drive):
     config = Config(keys={"app.undo": ("backspace",), "app.tour": ("f1",)})
     async with drive(running(9), config=config, tour=True) as d:
         assert any("f1 shows" in notice for notice in offers(d)), offers(d)
-        await d.press("f1", "enter", "enter")
+        await d.press("f1")
+        await d.until(lambda: isinstance(d.app.screen, TourScreen))
+        await d.press("enter", "enter")
         await d.until_shows("⌫ takes your last")
 
 
