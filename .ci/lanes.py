@@ -107,6 +107,7 @@ LOG = (
     "tests/property/test_fold.py",
     "tests/property/test_log_*.py",
     "tests/property/test_ancestry.py",
+    "tests/property/test_descent.py",
 )
 SCREENS = (
     "tests/tui",
