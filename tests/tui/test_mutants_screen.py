@@ -464,6 +464,18 @@ async def test_keys_steer_the_mutant_under_the_cursor(drive, key, command):
         await d.until_notice("done at trial 1,234 (so many mutants)")
 
 
+async def test_the_row_of_a_steered_mutant_shows_what_came_since(drive):
+    log = small()
+    async with drive(log, press=["4", "u"]) as d:
+        await d.until_sent(cmd.PromoteMutants(FIRST))
+        log.add(ev.MutantState("main", IDS[0], "alive", steer="promoted"))
+        await d.until(lambda: "▲ promoted" in d.text())
+        for runs, since in ((64, "+64 runs"), (2943, "+2,943 runs")):
+            log.add(ev.MutantRuns("main", {IDS[0]: [runs, runs, runs]}))
+            await d.until(lambda since=since: since in d.text())
+        assert d.text().count(since) == 1, "the other mutants have no command"
+
+
 @pytest.mark.slow
 async def test_what_is_killed_is_only_requeued(drive):
     async with drive(mutated(), press="4") as d:

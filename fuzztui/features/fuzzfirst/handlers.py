@@ -6,7 +6,7 @@ events, so that the change outlasts restarts and is visible in a replay.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from fuzztui.features.fuzzfirst.budget import switched
@@ -64,11 +64,11 @@ class WorklistKeeper(Service):
             )
         } | {UseMutants.name: self.use}
 
-    def with_hints(self, handler: Handler) -> Handler:
+    def with_hints(self, handler: Callable[..., Awaitable[str]]) -> Handler:
         """Wrap a handler: its answer also says what the command does not do in this phase."""
 
         async def handle(command: Any, progress: Progress) -> str:
-            message = await handler(command, progress)
+            message: str = await handler(command, progress)
             if goes_on(self._state):
                 message += "; mutants have turns again when the target is stuck"
             elif self._state.stage != "mutants" and queue(self._state):

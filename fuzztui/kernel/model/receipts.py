@@ -8,6 +8,7 @@ then is kept in sums. A receipt names no cause: it says what came since.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -24,7 +25,14 @@ from fuzztui.kernel.model.passive import is_passive
 from fuzztui.kernel.model.saved import identity
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import CommandEffect, CommandStatus, Entry, State
-from fuzztui.kernel.wire.commands import Command, EntryCommand, Pause, Resume
+from fuzztui.kernel.wire.commands import (
+    AddSeed,
+    Command,
+    EntryCommand,
+    ExactPass,
+    Pause,
+    Resume,
+)
 from fuzztui.kernel.wire.events import CommandApplied, CommandIssued, CommandRejected
 
 MAX_SUBJECTS: Final = 500
@@ -160,13 +168,23 @@ def _executed(state: State, instance: str, _: str) -> Iterator[tuple[int, int]]:
             yield max(0, i.stats.execs), i.corpus
 
 
+def _pass_rows(state: State, instance: str, _: str) -> Iterator[tuple[int, int]]:
+    runs = sum(f.runs for name, f in list(state.mutation.items()) if instance in ("", name))
+    yield runs, state.mutant_counts.get("killed", 0)
+
+
 _ENTRY = Meter("entry", _made_of, _descendants, _entry)
-_PAUSE = summed("pause", _executed, "executions", "entries")
+_SEED = replace(_ENTRY, noun="seed", subjects=lambda command, state: ())
+"""The seeds are known when the command was applied: ``made``."""
+_FOR_ALL: Final = {
+    **dict.fromkeys((Pause, Resume), summed("pause", _executed, "executions", "entries")),
+    ExactPass: summed("exact pass", _pass_rows, "runs of mutants", "killed"),
+}
 
 
 @cache
 def _meters() -> dict[type[Command], Meter]:
-    found: dict[type[Command], Meter] = dict.fromkeys((Pause, Resume), _PAUSE)
+    found: dict[type[Command], Meter] = {**_FOR_ALL, AddSeed: _SEED}
     for feature in own_features():
         found |= feature.receipts
     return found
@@ -204,6 +222,8 @@ def _applied(state: State, e: CommandApplied, touched: ChangesBuilder) -> None:
         if other.id in undone:
             _end(state, other, other.then.keys(), "undone")
     effect, (command, meter) = _answered(state, e), _measured(state, e.id)
+    if e.made and meter is _SEED:
+        effect = _of_seeds(e)
     if effect is None or meter is None or effect.seq:  # another instance has applied it before
         return
     for other in others:
@@ -218,6 +238,16 @@ def _applied(state: State, e: CommandApplied, touched: ChangesBuilder) -> None:
     state.effects[e.id] = replace(effect, then=then, measured=len(then))
     if not then:
         del state.effects[e.id]
+
+
+def _of_seeds(e: CommandApplied) -> CommandEffect | None:
+    """Return the effect of an added seed, or of all files of a directory."""
+    keys = [re.fullmatch(r"(.+)/(\d{1,9})", key, re.ASCII) for key in (e.made[0], e.made[-1])]
+    if keys[0] is None or keys[1] is None:
+        return None
+    first, count = int(keys[0][2]), int(keys[1][2]) - int(keys[0][2]) + 1
+    then = {f"{keys[0][1]}/{first + n}": list[float]() for n in range(min(count, MAX_SUBJECTS))}
+    return CommandEffect(e.id, _SEED.noun, max(0, count), then)
 
 
 def _is_set_by(effect: CommandEffect, key: str) -> bool:

@@ -15,6 +15,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from fuzztui.features.fuzzfirst.ranking import rank_once
@@ -45,7 +46,7 @@ from fuzztui.run.campaign import FrozenCampaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.campaign.schema import AFL
 from fuzztui.run.inprocess.spec import write_spec
-from fuzztui.run.instances.add_seed import seeder
+from fuzztui.run.instances.add_seed import add_seed
 from fuzztui.run.instances.life import EndReason
 from fuzztui.run.process.service import Progress, ServiceContext
 from fuzztui.run.supervise.campaign_log import CampaignLog
@@ -325,9 +326,9 @@ class Hub:
         return await self.members[host].link.read(file, READ_S)
 
     async def _add_seed(self, command: AddSeed, progress: Progress) -> str:
-        answer = await seeder(self._run_dir)(command, progress)
+        answer = await asyncio.to_thread(add_seed, self._run_dir.out, Path(command.file))
         await self._look()
-        return f"{answer}, on all hosts"
+        return f"{answer.detail}, on all hosts"
 
     def stopping(self, by: str) -> None:
         """Note that a user stops the campaign on all hosts."""

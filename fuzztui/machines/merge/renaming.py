@@ -64,6 +64,8 @@ class Renamer:
                     change["command"] = {**event.command, "instance": self.instance(target)}
             case CommandApplied() | CommandRejected() | CommandProgress():
                 change["id"] = self.command(event.id)
+                if isinstance(event, CommandApplied):
+                    change["made"] = [self.key(str(key)) for key in event.made]
             case MutantState():
                 change["killer"] = self.key(event.killer)
             case MutantProgress():

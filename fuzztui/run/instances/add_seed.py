@@ -21,6 +21,7 @@ from fuzztui.kernel.base.files import closing_fd
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.wire.afl import entry_name, id_of
 from fuzztui.kernel.wire.commands import AddSeed
+from fuzztui.kernel.wire.events import CommandApplied
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.observe.afl_names import ADDED
 from fuzztui.run.process.service import Handler, Progress
@@ -40,16 +41,16 @@ class _Unfit(Exception):
 def seeder(run_dir: RunDir) -> Handler:
     """Return the handler of the command ``add-seed``."""
 
-    async def handler(command: AddSeed, progress: Progress) -> str:
+    async def handler(command: AddSeed, progress: Progress) -> CommandApplied:
         return await asyncio.to_thread(add_seed, run_dir.out, Path(command.file))
 
     return handler
 
 
-def add_seed(out: Path, file: Path) -> str:
+def add_seed(out: Path, file: Path) -> CommandApplied:
     """Add a file, or all files of a directory, to the sync directory ``out``.
 
-    Returns a message for the user. Raises
+    Returns the answer without the command's id. Raises
     :class:`~fuzztui.run.campaign.rundir.SupervisorError` with the reason if no seed was added.
     """
     try:
@@ -63,10 +64,15 @@ def add_seed(out: Path, file: Path) -> str:
         raise SupervisorError(f"{file}: {e}") from None
     except OSError as e:
         raise SupervisorError(f"{e.filename or file}: {e.strerror or e}") from None
-    return f"seed {number} added; {_WHEN}"
+    return _added(number, number, f"seed {number} added; {_WHEN}")
 
 
-def _add_all(out: Path, directory: Path) -> str:
+def _added(first: int, last: int, detail: str) -> CommandApplied:
+    made = [f"{ADDED}/{number}" for number in (first, last)]
+    return CommandApplied("", detail=detail, made=made)
+
+
+def _add_all(out: Path, directory: Path) -> CommandApplied:
     """Add each file that can be a seed, in order of name. Raises OSError, _Unfit."""
     unfit = 0
     with _queue(out) as queue:
@@ -84,7 +90,8 @@ def _add_all(out: Path, directory: Path) -> str:
     skipped = f" ({several(unfit, 'file')} skipped: empty, larger than 1 MiB or unreadable)"
     one = number == first + 1
     which = f"seed {first}" if one else f"seeds {first} to {number - 1}"
-    return f"{which} added{skipped if unfit else ''}; {_WHEN if one else _WHEN_ALL}"
+    detail = f"{which} added{skipped if unfit else ''}; {_WHEN if one else _WHEN_ALL}"
+    return _added(first, number - 1, detail)
 
 
 def _read(file: Path) -> bytes:

@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.wire.events import Event, Message
+from fuzztui.kernel.wire.events import CommandApplied, Event, Message
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir
 
 Progress = Callable[[str, float], None]
 """Called with a message and the part (0 to 1) of a handler's work that is done; -1: unknown."""
 
-Handler = Callable[[Any, Progress], Awaitable[str]]
-"""Carries out a command in the supervisor. Returns the text of the answer.
+Handler = Callable[[Any, Progress], Awaitable[str | CommandApplied]]
+"""Carries out a command in the supervisor. Returns the text of the answer, or the whole answer
+without the command's id.
 
 Raises :class:`~fuzztui.run.campaign.rundir.SupervisorError` with the reason if it fails.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from fuzztui.kernel.model.state import State
@@ -84,15 +84,16 @@ class HandlerTasks:
             self._progress(CommandProgress(command_id, text, part))
 
         try:
-            detail = await handler(command, progress)
+            answer = await handler(command, progress)
         except SupervisorError as e:
             self._finished(CommandRejected(command_id, "", str(e)))
         except Exception as e:
             self._finished(CommandRejected(command_id, "", f"internal error: {e!r}"))
             raise
         else:
-            detail = detail if isinstance(detail, str) else ""  # a package's may be anything
-            self._finished(CommandApplied(command_id, "", detail=detail))
+            if not isinstance(answer, CommandApplied):  # a package's may be anything
+                answer = CommandApplied("", detail=answer if isinstance(answer, str) else "")
+            self._finished(replace(answer, id=command_id))
 
     def close(self) -> None:
         """Cancel the handlers that still run."""

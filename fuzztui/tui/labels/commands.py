@@ -54,6 +54,17 @@ def since_lines(state: State, subject: str) -> list[Line]:
     return [pair("since", f"{format.clock(receipt.effect.t)}  {receipt.text}")]
 
 
+def brief_since(state: State, subject: str) -> str:
+    """Return in a few cells what came since that command: ``+2,943 runs``, ``saved 6s``."""
+    receipt = in_force(state, subject)
+    for figure in () if receipt is None else receipt.figures:
+        if figure.name == "saved":
+            return f"saved {format.brief(figure.now)}" if figure.now >= 1 else ""
+        if figure.then is not None and figure.now > figure.then:
+            return f"+{format.whole(figure.now - figure.then)} {figure.name}"
+    return ""
+
+
 def commands_naming(state: State, field: str, name: str) -> list[Line]:
     """Return the commands whose ``field`` is ``name``, the latest first."""
     return command_lines(state, lambda status: status.command.get(field) == name)

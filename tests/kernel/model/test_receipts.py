@@ -359,3 +359,43 @@ def test_the_json_names_each_figure():
     }  # fmt: skip
     assert row["figures"][2]["how"] == "about"
     assert row["text"] == text(state, key)
+
+
+def test_added_seeds_show_what_came_of_them():
+    state = fold(ev.CampaignStarted("c", "zest"), ev.CampaignState("running"))
+    fold(ev.InstanceState("main", "running", 1), state=state)
+    fold(ev.EntrySaved("main", 0, "queue/id:000000", [2], "", "added", cov=True), state=state)
+    command = encode_command(cmd.AddSeed("/seeds"))
+    fold(ev.CommandIssued("c9", command), state=state)
+    fold(ev.CommandApplied("c9", detail="added", made=["added/3", "added/5"]), state=state)
+    none = "entries made from it 0, with new edges 0, findings 0"
+    assert text(state, "c9") == f"3 seeds: {none}"
+    fold(
+        ev.EntrySaved("main", 1, "queue/id:000001", [4], "", "added", cov=True),
+        ev.EntrySaved("main", 2, "queue/id:000002", [1], "havoc"),
+        ev.EntrySaved("main", 3, "queue/id:000003", [0], "havoc"),
+        ev.EntrySaved("main", 4, "queue/id:000004", [9], "", "added"),
+        state=state,
+    )
+    assert text(state, "c9") == "3 seeds: entries made from it 2, with new edges 1, findings 0"
+    fold(ev.CommandIssued("c10", command), state=state)
+    fold(ev.CommandApplied("c10", made=["added/6", "added/6"]), state=state)
+    assert receipt_of(state, "c9").effect.until == -1, "other seeds end no effect"
+
+
+@pytest.mark.parametrize(
+    "made", [["added/5", "added/3"], ["added", "added/3"], ["x/1", "x/9" + "9" * 30], ["", ""]]
+)
+def test_keys_of_seeds_that_make_no_sense_make_no_receipt(made):
+    state = begun()
+    fold(ev.CommandIssued("c9", encode_command(cmd.AddSeed("/seed"))), state=state)
+    fold(ev.CommandApplied("c9", made=made), state=state)
+    assert receipt_of(state, "c9") is None
+
+
+def test_an_exact_pass_shows_its_runs_and_kills():
+    state = begun()
+    passed = give(state, cmd.ExactPass())
+    ran(state, {A: 400}, 5.0, 700)
+    fold(ev.MutantState("main", A, "killed", "main/3", "value", 9), state=state)
+    assert text(state, passed) == "runs of mutants 300 -> 700, killed 0 -> 1"

@@ -28,8 +28,8 @@ def queue(out: Path) -> list[tuple[str, bytes]]:
 def test_a_file_becomes_the_next_entry(out, tmp_path):
     (tmp_path / "a,b:c\n\x1b é.xml").write_bytes(b"<a>")
     (tmp_path / "second").write_bytes(b"2" * MAX_SEED)
-    assert add_seed(out, tmp_path / "a,b:c\n\x1b é.xml").startswith("seed 0 added; ")
-    assert add_seed(out, tmp_path / "second").startswith("seed 1 added; ")
+    assert add_seed(out, tmp_path / "a,b:c\n\x1b é.xml").detail.startswith("seed 0 added; ")
+    assert add_seed(out, tmp_path / "second").detail.startswith("seed 1 added; ")
     assert queue(out) == [
         ("id:000000,time:0,execs:0,orig:a_b_c__ _.xml".replace(" ", "_"), b"<a>"),
         ("id:000001,time:0,execs:0,orig:second", b"2" * MAX_SEED),
@@ -43,7 +43,7 @@ def test_ids_go_on_after_the_last(out, tmp_path):
     (out / "added/queue").mkdir(parents=True)
     (out / "added/queue/id:000041,time:0,execs:0,orig:x").write_bytes(b"x")
     (out / "added/queue/foreign").write_bytes(b"x")
-    assert add_seed(out, tmp_path / "s").startswith("seed 42 added")
+    assert add_seed(out, tmp_path / "s").detail.startswith("seed 42 added")
 
 
 def test_a_directory_gives_all_its_files(out, tmp_path):
@@ -56,10 +56,11 @@ def test_a_directory_gives_all_its_files(out, tmp_path):
     (seeds / "dangling").symlink_to("nowhere")
     os.mkfifo(seeds / "fifo")
     said = add_seed(out, seeds)
-    assert said.startswith("seeds 0 to 1 added (4 files skipped: ")
+    assert said.made == ["added/0", "added/1"]
+    assert said.detail.startswith("seeds 0 to 1 added (4 files skipped: ")
     assert [data for _, data in queue(out)] == [b"a", b"b"]
     (seeds / "b").unlink()
-    assert add_seed(out, seeds).startswith("seed 2 added (4 files")
+    assert add_seed(out, seeds).detail.startswith("seed 2 added (4 files")
 
 
 def test_a_symlink_of_the_users_is_followed(out, tmp_path):

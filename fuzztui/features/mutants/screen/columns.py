@@ -12,8 +12,8 @@ from fuzztui.tui.base.columns import NARROW, NEVER, Cell, Column, count_column
 from fuzztui.tui.labels.legend import Legend
 from fuzztui.tui.labels.mutants import GROUP_LABELS, group_rank, place, rank, state_sign
 
-STEER = 10
-"""Cells for a command about a mutant: a glyph and a word."""
+STEER = 11
+"""Cells for a command about a mutant, a glyph and a word, or for what came since."""
 
 
 def columns(
@@ -104,7 +104,7 @@ LEGEND = Legend({
         "state": "killed, alive (no input has killed it yet), pending (run on no input yet); "
         "after the end also never reached (by any input), not run (the end came before); "
         "accepted (it may survive), skipped, equivalent, invalid (cannot be made)",
-        "steer": "What a user asked for",
+        "steer": "What a user asked for, and what came since: further runs, or time saved",
         "operator": "The kind of change",
         "place": "File and line", "function": "The function around it",
         "change": "What is changed: [old → new], [+ new], [- old]",

@@ -47,6 +47,7 @@ from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.command_sender import pending_mutants
 from fuzztui.tui.frame.strip import ChoiceStrip
 from fuzztui.tui.frame.table import BigTable
+from fuzztui.tui.labels.commands import brief_since
 from fuzztui.tui.labels.mutants import GROUP_LABELS, SIGNS, SURVIVING, steer_text
 from fuzztui.tui.labels.status import Status
 
@@ -87,6 +88,8 @@ class MutantsScreen(MutantControls):
     def __init__(self) -> None:
         super().__init__()
         self._pending: dict[str, list[str]] = {}
+        self._steered = frozenset[str]()
+        """Ids of the mutants on which a command has an effect."""
         self._functions = FunctionTable(self._scores)
         self._known = LIKELY
         self._turns: dict[str, str] = {}
@@ -133,7 +136,9 @@ class MutantsScreen(MutantControls):
     def _steer(self, mutant: Mutant) -> Cell:
         if pending := self.pending(mutant):
             return pending, "pending"
-        return steer_text(mutant.steer), "promoted" if mutant.steer == "promoted" else ""
+        style = "promoted" if mutant.steer == "promoted" else ""
+        since = brief_since(self.campaign, mutant.id) if mutant.id in self._steered else ""
+        return since or steer_text(mutant.steer), style
 
     # -------------------------------------------------------------- changes
 
@@ -153,6 +158,8 @@ class MutantsScreen(MutantControls):
         before = self._pending
         if changes.reset or changes.commands:
             self._pending = pending_mutants(state)
+            effects = list(state.effects.values())
+            self._steered = frozenset(key for e in effects if e.noun == "mutant" for key in e.then)
         turned = bool(state.stage) != self._queue
         if turned:
             self._queue = bool(state.stage)
@@ -169,6 +176,8 @@ class MutantsScreen(MutantControls):
             self.table.load(state.mutants)
         else:
             steered = before.keys() ^ self._pending.keys() if changes.commands else set()
+            if not self._queue:  # what came since grows without a record about them
+                steered |= self._steered
             changed = changes.mutants | (steered & state.mutants.keys())
             self._touch(changed)
             self._look()

@@ -37,12 +37,16 @@ class CommandProgress(Event, kind="command_progress"):
 
 @dataclass(frozen=True, slots=True)
 class CommandApplied(Event, kind="command_applied", by_engines=True):
-    """The instance or the supervisor executed the command, at ``trial`` (-1: no trial)."""
+    """The instance or the supervisor executed the command, at ``trial`` (-1: no trial).
+
+    ``made``: the keys of the first and the last entry that the command added; usually empty.
+    """
 
     id: str
     instance: str = ""
     trial: Count = -1
     detail: str = ""
+    made: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
