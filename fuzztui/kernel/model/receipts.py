@@ -25,14 +25,7 @@ from fuzztui.kernel.model.passive import is_passive
 from fuzztui.kernel.model.saved import identity
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import CommandEffect, CommandStatus, Entry, State
-from fuzztui.kernel.wire.commands import (
-    AddSeed,
-    Command,
-    EntryCommand,
-    ExactPass,
-    Pause,
-    Resume,
-)
+from fuzztui.kernel.wire.commands import AddSeed, Command, EntryCommand, ExactPass, Pause, Resume
 from fuzztui.kernel.wire.events import CommandApplied, CommandIssued, CommandRejected
 
 MAX_SUBJECTS: Final = 500
