@@ -8,6 +8,7 @@ import codecs
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, NOT_RUNNING, CliError, UsageError, say
@@ -27,7 +28,7 @@ from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.inprocess.spec import python_of, spec_near
 from fuzztui.run.process.execute import ProcessMark
 from fuzztui.run.supervise.launchers import CANNOT_START
-from fuzztui.run.triage.afl import MAX_INPUT, category_of, description, examine_file
+from fuzztui.run.triage.afl import MAX_INPUT, category_of, description, examine_file, programs_of
 from fuzztui.run.triage.examine import Reproduction, printable
 from fuzztui.run.triage.program import (
     HANG_S,
@@ -146,7 +147,7 @@ def _repro_watched(directory: Path, given: str) -> int:
         return FAILED
     try:
         data = read_regular(file, MAX_INPUT)
-        result = _run_program(program, file, data, category_of(file))
+        result = _run_programs([program], file, data, category_of(file))
     except OSError as e:
         raise CliError(str(e)) from None
     try:
@@ -162,8 +163,8 @@ def _repro_afl(campaign: Campaign, run_dir: RunDir, file: Path, category: str) -
         if judged_by_oracle(campaign, run_dir, file):
             return _repro_oracle(OracleJudge.of(campaign), file, data)
         instance = instance_of(run_dir, file)
-        program = TargetProgram.of(campaign, instance)
-        code = _code(_run_program(program, file, data, category))
+        programs = programs_of(campaign, instance, category)
+        code = _code(_run_programs(programs, file, data, category))
         # A file of no instance may be a minimised difference.
         if code == DONE and instance is None and campaign.table("oracle"):
             return _repro_oracle(OracleJudge.of(campaign), file, data)
@@ -172,10 +173,12 @@ def _repro_afl(campaign: Campaign, run_dir: RunDir, file: Path, category: str) -
         raise CliError(str(e)) from None
 
 
-def _run_program(program: TargetProgram, file: Path, data: bytes, category: str) -> Reproduction:
+def _run_programs(
+    programs: Sequence[TargetProgram], file: Path, data: bytes, category: str
+) -> Reproduction:
     """Run the input, print what happens. Raises SupervisorError, OSError."""
     shown = _Shown()
-    result = asyncio.run(examine_file(program, category, data, on_output=shown.take))
+    program, result = asyncio.run(examine_file(programs, category, data, on_output=shown.take))
     shown.end()
     if result.stack:
         print(result.stack)

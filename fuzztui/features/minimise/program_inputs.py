@@ -12,6 +12,7 @@ import os
 import re
 import signal
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from fuzztui.engines.inputs.attempts import Attempt
@@ -26,7 +27,7 @@ from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.process.execute import ProcessResult, execute
 from fuzztui.run.process.service import Progress
-from fuzztui.run.triage.afl import MAX_INPUT, category_of, examine_file
+from fuzztui.run.triage.afl import MAX_INPUT, category_of, examine_file, programs_of
 from fuzztui.run.triage.program import TargetProgram
 from fuzztui.run.triage.sandbox import Sandbox, open_sandbox
 
@@ -58,16 +59,18 @@ async def minimise(
     async def shorten(data: bytes) -> tuple[bytes, str]:
         if judged_by_oracle(campaign, run_dir, file):
             return await minimise_by_oracle(OracleJudge.of(campaign, search.mark), data, search)
-        program = TargetProgram.of(campaign, instance_of(run_dir, file))
-        return await _minimised(program, category_of(file), data, search)
+        category = category_of(file)
+        programs = programs_of(campaign, instance_of(run_dir, file), category)
+        return await _minimised(programs, category, data, search)
 
     return await rewrite(file, output, shorten)
 
 
 async def _minimised(
-    program: TargetProgram, category: str, data: bytes, search: Search
+    programs: Sequence[TargetProgram], category: str, data: bytes, search: Search
 ) -> tuple[bytes, str]:
     """Check the finding, run afl-tmin, compare the outcomes. Returns smaller input and note."""
+    program = programs[-1]
     tool = program.tool("afl-tmin")
     if tool is None:
         raise SupervisorError(
@@ -76,7 +79,7 @@ async def _minimised(
     before = ""
     if category:
         search.progress("reproducing the finding", -1.0)
-        reproduction = await examine_file(program, category, data, mark=search.mark)
+        program, reproduction = await examine_file(programs, category, data, mark=search.mark)
         if reproduction.ended:
             raise SupervisorError(f"cannot minimise: {reproduction.title}")
         before = reproduction.signature
@@ -86,7 +89,7 @@ async def _minimised(
         shorter, note = await _shrink(place, tool, category, search)
     if before:
         search.progress("comparing the outcome", -1.0)
-        after = await examine_file(program, category, shorter, mark=search.mark)
+        _, after = await examine_file([program], category, shorter, mark=search.mark)
         if after.signature != before:
             note += f"; its outcome differs: {after.title}"
     return shorter, note

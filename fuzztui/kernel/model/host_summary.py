@@ -126,7 +126,7 @@ def _summary(
         execs=sum(i.stats.execs for i in every),
         execs_per_sec=_rate(state, every) if known or state.state in ENDED else -1.0,
         corpus=sum(i.corpus for i in own),
-        edges=max((i.stats.edges for i in own), default=-1),
+        edges=max((i.stats.edges for i in own if not i.binary), default=-1),
         groups={name: n for name, of in found.items() if (n := of.groups_on.get(there.name, 0))},
         cpu=round(sum(i.cpu for i in every), 3) if known else -1.0,
         rss=sum(i.rss for i in every),

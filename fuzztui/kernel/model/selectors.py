@@ -35,7 +35,8 @@ class Totals:
     """Numbers of the whole campaign, by the rules that :class:`Stats` declares.
 
     Instances that fuzz mutants count for executions and resources only: what was found is what the
-    target's instances found.
+    target's instances found. Maxima, such as edges, are of the plain binary: others have maps of
+    their own, in which the same code has other edges.
     """
 
     stats: Stats
@@ -52,8 +53,10 @@ def totals(state: State) -> Totals:
     """Compute the totals over all instances."""
     all_ = list(state.instances.values())
     own = [i for i in all_ if not i.mutant]
+    plain = [i for i in own if not i.binary]
+    among = {"sum": own, "max": plain, "min": own}
     numbers = {
-        name: _total(rule, [i.stat(name) for i in (all_ if name == "execs" else own)])
+        name: _total(rule, [i.stat(name) for i in (all_ if name == "execs" else among[rule])])
         for name, rule in _RULES.items()
     }
     numbers["edges_total"] = known_total(numbers["edges"], numbers["edges_total"])

@@ -105,7 +105,8 @@ def _maximum(state: State, name: str, old: int, new: int) -> None:
     if new >= highest:
         highest = new
     elif old >= highest:
-        highest = max(o.stat(name) for o in state.instances.values() if not o.mutant)
+        plain = (o for o in state.instances.values() if not (o.mutant or o.binary))
+        highest = max((o.stat(name) for o in plain), default=-1)
     if highest >= 0:
         series(state, name).add(state.t, highest)
 
@@ -159,6 +160,8 @@ def instance_hello(state: State, e: InstanceHello, touched: ChangesBuilder) -> N
     i.capabilities = [str(c) for c in e.capabilities]
     i.unable = {str(k): str(v) for k, v in e.unable.items()}
     i.directory = e.directory or i.directory
+    i.binary, i.options = e.binary, e.options
+    i.command_line = e.command_line or i.command_line
     if e.mutant and not i.mutant:
         for name in sorted(FILE_COUNTS):
             if counted := i.stat(name):
@@ -209,7 +212,10 @@ def stats(state: State, e: Stats, touched: ChangesBuilder) -> None:
     shift(state, "execs", before.execs, e.execs)
     if not i.mutant:
         for name, old, new in zip(_REPORTED, _reported(before), _reported(e), strict=True):
-            (_maximum if _SERIES[name] == "max" else shift)(state, name, old, new)
+            if _SERIES[name] != "max":
+                shift(state, name, old, new)
+            elif not i.binary:  # else the instance has a map of its own
+                _maximum(state, name, old, new)
         for name, old, new in zip(_COUNTED, counted, _counted(i), strict=True):
             shift(state, name, old, new)
         if e.edges >= 0 and (own := own_series(state, i, "edges")) is not None:

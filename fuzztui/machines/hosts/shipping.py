@@ -20,6 +20,7 @@ from fuzztui.kernel.base.text import several, visible
 from fuzztui.machines.hosts.gather import SHIPPED, Parcel, ShippedFile, ShippedPart
 from fuzztui.machines.hosts.ssh import HostError
 from fuzztui.run.campaign import Campaign, FrozenCampaign
+from fuzztui.run.campaign.binaries import CMPLOG, binaries_of, cmplog_of
 from fuzztui.run.campaign.model import Tables, run_of, toml_of
 from fuzztui.run.campaign.places import HostPlace
 from fuzztui.run.campaign.schema import AFL, HOSTS, Key, tables_for
@@ -321,6 +322,7 @@ class _Rewriting:
             frozen["mutants"]["sources"] = [*rows]
             name, *arguments = target["command"]
             target["command"] = [name, *map(self._argument, arguments)]
+            target.pop("binaries", None)  # mutants have none
             return
         if campaign.target["build"]:
             if not self._build.is_dir():
@@ -331,12 +333,25 @@ class _Rewriting:
             self._parcel.add_tree(self._build, _BUILT)
             target.pop("build", None)
         target["command"] = self._command(campaign.target["command"])
-        if target.get("cmplog") not in (None, "", "0"):
-            target["cmplog"] = self._word(campaign.target["cmplog"])
+        self._binaries(target)
+        if (cmplog := cmplog_of(campaign)) not in ("", "0"):
+            target["cmplog"] = self._word(cmplog)
         for key in ("run", "against"):
             if campaign.table("oracle").get(key):
                 frozen["oracle"][key] = self._command(campaign.table("oracle")[key])
         target.pop("source", None)
+
+    def _binaries(self, target: dict[str, Any]) -> None:
+        """Ship the builds of ``target.binaries``. The host's campaign names CmpLog's as a key."""
+        planned = target.get("binaries", {})
+        table = target["binaries"] = {}
+        for binary in binaries_of(self._campaign):
+            if binary.build:
+                self._parcel.add_tree(binary.directory, binary.directory.name)
+            if binary.name != CMPLOG:
+                table[binary.name] = {**planned[binary.name]}
+                table[binary.name].pop("build", None)
+                table[binary.name]["command"] = self._command([*binary.command])
 
     def _working_directory(self, target: dict[str, Any]) -> None:
         """Ship ``target.cwd``; of the campaign file's directory, only what the command names."""
@@ -378,7 +393,8 @@ class _Rewriting:
         """Return the path on the host of a program or file; any other word unchanged."""
         path = Path(word)
         with contextlib.suppress(OSError, ValueError):
-            if path.is_file() and not path.is_relative_to(self._build) and self._is_system(path):
+            built = path.is_relative_to(self._build.parent)
+            if path.is_file() and not built and self._is_system(path):
                 return word
             if path.is_file():
                 return f"{HOST_RUN}/{self._path(word)}"

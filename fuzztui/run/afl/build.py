@@ -1,23 +1,31 @@
-"""Build an AFL++ target from its source: a shell command, run once in a run's ``build/``."""
+"""Build an AFL++ target, and its other binaries: shell commands, each run once in the run.
+
+The plain binary is built in ``build/``, one named ``asan`` in ``build-asan/``.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from errno import EDQUOT, ENOSPC, EROFS
 from pathlib import Path
 
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.files import read_regular
 from fuzztui.kernel.base.text import several, visible
+from fuzztui.kernel.wire.events import Message
 from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.binaries import Binary, planned_binaries
 from fuzztui.run.campaign.rundir import SupervisorError
 from fuzztui.run.process.identity import MARK_RUN
+from fuzztui.run.triage.program import holds
 
 _MARK = ".built"
 _MAX_LINE = 300
@@ -35,22 +43,70 @@ _CLANG = re.compile(r"(?:llvm-?|clang[/-])(\d+)")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
-def build_target(campaign: Campaign, run: Path, progress: Callable[[str], None]) -> None:
-    """Run ``target.build``, if it is given and was not run before.
+@dataclass(frozen=True, slots=True)
+class _Build:
+    """One build of a campaign's target."""
 
+    key: str
+    """The dotted key of the command in the campaign file."""
+    what: str
+    command: str
+    directory: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+def build_target(
+    campaign: Campaign, run: Path, progress: Callable[[str], None]
+) -> Sequence[Message]:
+    """Run ``target.build``, if it is given and was not run before, and build other binaries.
+
+    Returns warnings about optional ones that could not be built.
     Raises :class:`SupervisorError` with the compiler's messages.
     """
-    command: str = campaign.target["build"]
-    if not command:
+    warnings: list[Message] = []
+    if command := campaign.target["build"]:
+        plain = _Build("target.build", "the target", command, campaign.build_directory)
+        _build(campaign, run, plain, progress)
+    for binary in planned_binaries(campaign):
+        try:
+            _build_binary(campaign, run, binary, progress)
+        except SupervisorError as e:
+            if not binary.optional:
+                raise
+            Path(binary.command[0]).unlink(missing_ok=True)
+            warnings.append(Message("warning", f"the campaign has no binary {binary.name}: {e}"))
+            progress(warnings[-1].text)
+    return warnings
+
+
+def _build_binary(
+    campaign: Campaign, run: Path, binary: Binary, progress: Callable[[str], None]
+) -> None:
+    if not binary.build:
         return
-    directory = campaign.build_directory
+    env = {**binary.variant.env, **binary.env}
+    key, program = f"target.binaries.{binary.name}", Path(binary.command[0])
+    what = f"the binary {binary.name}"
+    _build(campaign, run, _Build(key, what, binary.build, binary.directory, env), progress)
+    symbol = binary.variant.symbol
+    if symbol and program.is_file() and not holds(str(program), (symbol,)):
+        raise SupervisorError(
+            f"{key}: {program} was built without {binary.variant.sanitizer}: the build must "
+            "compile everything with $CC or $CXX in its own directory; one inside $SOURCE "
+            'keeps earlier object files (begin it with cp -r "$SOURCE/." .)'
+        )
+
+
+def _build(campaign: Campaign, run: Path, build: _Build, progress: Callable[[str], None]) -> None:
+    command, directory = build.command, build.directory
     mark = directory / _MARK
     # Changed sources do not matter: a campaign continues with the program that it started with.
-    parts = "\0".join((command, campaign.target["source"], campaign.engine["afl_path"] or ""))
-    digest = hashlib.sha256(parts.encode()).hexdigest()
+    parts = [command, campaign.target["source"], campaign.engine["afl_path"] or ""]
+    parts += [f"{name}={value}" for name, value in sorted(build.env.items())]
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     try:
         if mark.exists() and read_regular(mark, 100).decode() == digest:
-            progress(f"the target is built already; delete {directory} to build it again")
+            progress(f"{build.what} is built already; delete {directory} to build it again")
             return
         source: str = campaign.target["source"]
         if not Path(source).is_dir():  # not needed if the run has its build already
@@ -59,23 +115,24 @@ def build_target(campaign: Campaign, run: Path, progress: Callable[[str], None])
         # leads to is a directory of the user.
         if directory.is_symlink():
             raise SupervisorError(
-                f"target.build: {directory} is a symbolic link, not a build; remove it"
+                f"{build.key}: {directory} is a symbolic link, not a build; remove it"
             )
         if os.path.lexists(directory):
             shutil.rmtree(directory)
         directory.mkdir(mode=0o700)
-        progress(f"building the target:{_shown(command)}")
-        status, lines = _run(campaign, run, command, progress)
+        with_env = "".join(f" {shlex.quote(f'{n}={v}')}" for n, v in build.env.items())
+        progress(f"building {build.what}{f' with{with_env}' * bool(with_env)}:{_shown(command)}")
+        status, lines = _run(campaign, run, build, progress)
         if status == 0:
             replace_text(mark, digest)
             return
     except OSError as e:
         what = f"{e.filename or directory}: {e.strerror or e}"
-        raise SupervisorError(f"target.build: cannot be run: {what}") from None
+        raise SupervisorError(f"{build.key}: cannot be run: {what}") from None
     shown = "".join(f"\n  {line}" for line in telling_lines(lines))
     room = "" if _NO_ROOM.search("\n".join(lines)) is None else _where_room_is_needed(directory)
     raise SupervisorError(
-        f"target.build: failed with exit status {status}:{shown}\n{room}{missing_runtime(lines)}"
+        f"{build.key}: failed with exit status {status}:{shown}\n{room}{missing_runtime(lines)}"
         f"the complete output is in {directory.with_suffix('.log')}"
     )
 
@@ -130,12 +187,12 @@ def build_environment(campaign: Campaign) -> dict[str, str]:
 
 
 def _run(
-    campaign: Campaign, run: Path, command: str, progress: Callable[[str], None]
+    campaign: Campaign, run: Path, build: _Build, progress: Callable[[str], None]
 ) -> tuple[int, list[str]]:
     """Run the build. Returns the exit status and the printed lines."""
-    env = {**build_environment(campaign), MARK_RUN: str(run)}
+    env = {**build_environment(campaign), **build.env, MARK_RUN: str(run)}
     lines: list[str] = []
-    directory = campaign.build_directory
+    command, directory = build.command, build.directory
     with (
         directory.with_suffix(".log").open("w") as log,
         subprocess.Popen(

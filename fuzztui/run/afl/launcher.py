@@ -37,6 +37,7 @@ from fuzztui.run.afl.seeds import gather_seeds
 from fuzztui.run.afl.shared_memory import remove_segments
 from fuzztui.run.afl.statsd import Gauges, statsd_port
 from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.binaries import binaries_of, binary_at, cmplog_of, with_binary
 from fuzztui.run.campaign.fleet import MOPT, Options, parse_options, split_options, spread
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.instances.launcher import Launch, Launcher, instance_names, trials_share
@@ -74,6 +75,9 @@ _SIGNALLED: Mapping[str, int] = {
     "resume": signal.SIGCONT,
     "skip-current": signal.SIGUSR1,
 }
+MAX_COMMAND_LINE = 8000
+"""Characters of a command line in the log."""
+
 _SEED_RANGE = 1 << 31
 _VERSION = re.compile(r"afl-fuzz(?:\+\+)?\s*([0-9][0-9A-Za-z.]*)")
 
@@ -103,6 +107,8 @@ class AflFuzz(Launcher):
     def __init__(self) -> None:
         self._library: tuple[Path | None, str] | None = None
         self._text: Path | None = None
+        self._lines: dict[str, str] = {}
+        """The command lines of instances, by name."""
 
     def setup(
         self, campaign: Campaign, run_dir: RunDir, progress: Callable[[str], None]
@@ -111,10 +117,11 @@ class AflFuzz(Launcher):
         if shutil.which(_tool(campaign, "afl-fuzz")) is None:
             raise SupervisorError(_no_afl(campaign))
         _allow_descriptors()
-        build_target(campaign, run_dir.path, progress)
-        cmplog = campaign.target["cmplog"]
+        warnings = build_target(campaign, run_dir.path, progress)
         _check_program("target.command", campaign.target["command"][0], campaign)
-        if cmplog not in ("", "0"):
+        for binary in binaries_of(campaign):
+            _check_program(f"target.binaries.{binary.name}", binary.command[0], campaign)
+        if (cmplog := cmplog_of(campaign)) not in ("", "0"):
             _check_program("target.cmplog", cmplog, campaign)
         for key in ("run", "against"):
             if command := campaign.table("oracle").get(key):
@@ -130,7 +137,7 @@ class AflFuzz(Launcher):
                     f"[text]: afl-fuzz needs the mutator as a library: {reason}. Without [text] "
                     'it mutates bytes; engine.kind = "text" needs no library'
                 )
-        return ()
+        return warnings
 
     def prepare(self, campaign: Campaign, run_dir: RunDir, index: int) -> Launch:
         """Return command line and environment; afl-fuzz resumes if the directory has work."""
@@ -140,7 +147,8 @@ class AflFuzz(Launcher):
         if resumed := has_work(directory):
             _move_torn_stats(directory)
         plan = self._plan(campaign, index)
-        common = _common_options(campaign, index, resumed)
+        own = with_binary(campaign, binary_at(campaign, index))
+        common = _common_options(own, index, resumed)
         options = [
             *common.without(plan.for_all.flags | plan.options.flags).arguments,
             *plan.for_all.arguments,
@@ -151,7 +159,7 @@ class AflFuzz(Launcher):
             *(_tool(campaign, "afl-fuzz"), "-i", "-" if resumed else str(run_dir.seeds)),
             *("-o", str(run_dir.out), "-S" if index else "-M", name),
             *options,
-            *("--", *campaign.target["command"]),
+            *("--", *own.target["command"]),
         ]
         mutators = [*filter(None, (plan.library, self._mutator() if plan.textual else None))]
         cpu_given = "-b" in Options((tuple(options),)).flags
@@ -159,7 +167,8 @@ class AflFuzz(Launcher):
         if plan.textual:
             env |= _textual(campaign, run_dir, directory, options)
         assignments = [f"{key}={value}" for key, value in env.items()]
-        begin_log(directory, shlex.join(["env", *assignments, *argv]))
+        line = self._lines[name] = shlex.join(["env", *assignments, *argv])
+        begin_log(directory, line)
         return Launch(argv, env, Path(campaign.target["cwd"]))
 
     def hello(self, campaign: Campaign, run_dir: RunDir, index: int) -> InstanceHello:
@@ -173,12 +182,16 @@ class AflFuzz(Launcher):
             able += _MUTATORS_STEERED
         elif campaign.table("text"):
             unable |= dict.fromkeys(_MUTATORS_STEERED, plan.unsteered)
+        name = instance_names(campaign)[index]
         return InstanceHello(
-            instance=instance_names(campaign)[index],
+            instance=name,
             engine="afl-fuzz",
             version=afl_version(_tool(campaign, "afl-fuzz")),
             capabilities=able,
             unable=unable,
+            binary=binary.name if (binary := binary_at(campaign, index)) else "",
+            options=shlex.join(plan.options.arguments).replace(f"{campaign.output}/", ""),
+            command_line=self._lines.get(name, "")[:MAX_COMMAND_LINE],
         )
 
     def limit_reached(self, directory: Path, status: int | None) -> str:
@@ -215,10 +228,14 @@ class AflFuzz(Launcher):
     def _plan(self, campaign: Campaign, index: int) -> _Plan:
         """Return the options of an instance: the user's, or else those of the spread."""
         engine = campaign.engine
+        binary = binary_at(campaign, index)
+        campaign = with_binary(campaign, binary)
         own: list[str] | None = engine["options"].get(f"s{index}" if index else "main")
+        if own is None and binary is not None and binary.options:
+            own = [*binary.options]
         for_all = split_options(engine["extra_args"])
         if own is None:
-            chosen = spread(index, campaign.instances, campaign.target["cmplog"])
+            chosen = spread(index, campaign.instances, cmplog_of(campaign))
             chosen = chosen.without(for_all.flags)
             env = {**chosen.env, **campaign.target["env"]}
         else:
@@ -402,8 +419,8 @@ def _check_program(key: str, path: str, campaign: Campaign) -> None:
     """Raise :class:`SupervisorError` if a program does not exist or is not executable."""
     program = Path(path)
     if not program.exists():
-        built = campaign.target["build"] and program.is_relative_to(campaign.build_directory)
-        why = "target.build did not make it" if built else "there is no such file"
+        built = campaign.target["build"] and program.is_relative_to(campaign.output)
+        why = "the build did not make it" if built else "there is no such file"
     elif program.is_dir() or not os.access(program, os.X_OK):
         why = "is not an executable file"
     else:

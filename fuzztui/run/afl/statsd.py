@@ -51,7 +51,7 @@ _NAMES = {"cycle_done": "cycles_done"}
 
 _LIVE = (
     "execs", "corpus", "favored", "pending", "crashes", "hangs", "edges", "cycles", "cur_item",
-    "max_depth",
+    "max_depth", "pending_favored", "idle_cycles",
 )  # fmt: skip
 """The fields of Stats for which gauges are newer than the file."""
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from fuzztui.engines.kinds import KINDS, kind_named
 from fuzztui.kernel.base.text import several
+from fuzztui.run.campaign.binaries import CMPLOG, planned_binaries
 from fuzztui.run.campaign.model import Campaign, CampaignError, FrozenCampaign, Problem, run_of
 from fuzztui.run.campaign.table import feature_tables
 
@@ -68,6 +69,15 @@ def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, s
                 f"there is no such instance: with engine.instances = {len(there)} {have}; "
                 "remove the key, or raise engine.instances",
             )
+    of_binaries = sum(binary.instances for binary in planned_binaries(campaign))
+    if of_binaries >= most and of_binaries:
+        yield (
+            "target.binaries",
+            f"need {several(of_binaries, 'instance')} besides main, which runs the plain binary; "
+            f"set engine.instances = {of_binaries + 1} or more, or their instances to less",
+        )
+    if CMPLOG in target.get("binaries", {}) and campaign.table("mutants"):
+        yield "target.binaries.cmplog", "is not for [mutants]; use target.cmplog"
     for name, table in feature_tables().items():
         if campaign.tables[name] is not None:
             yield from table.problems(campaign, of_run=of_run)

@@ -15,6 +15,7 @@ import tomli
 from fuzztui.engines.kinds import UnknownKind, plugin_names
 from fuzztui.kernel.base.plugins import PluginError
 from fuzztui.kernel.base.suggest import near
+from fuzztui.run.campaign.binaries import CMPLOG, VARIANTS, default_binaries, directory_of
 from fuzztui.run.campaign.contradictions import contradictions
 from fuzztui.run.campaign.files import (
     NAME,
@@ -35,6 +36,7 @@ from fuzztui.run.campaign.model import (
 )
 from fuzztui.run.campaign.places import address_problem, parse_host, places
 from fuzztui.run.campaign.schema import (
+    BINARIES,
     ENGINE,
     ENGINES,
     FOR_AFL,
@@ -415,6 +417,7 @@ class _Loader:
         target["command"] = [find("command", name), *arguments]
         if target["cmplog"] not in ("", "0"):
             target["cmplog"] = find("cmplog", target["cmplog"])
+        self._binaries(campaign, frozen)
         seeds: list[str] = campaign.engine["seeds"]
         built = [name for name in seeds if in_build(name)]
         if built and not target["build"]:
@@ -426,8 +429,46 @@ class _Loader:
         ]
         if not target["build"]:
             frozen["command"] = target["command"]
-            if target["cmplog"]:
+            if target["cmplog"] and CMPLOG not in target["binaries"]:
                 frozen["cmplog"] = target["cmplog"]
+
+    def _binaries(self, campaign: Campaign, frozen: dict[str, Any]) -> None:
+        """Fill in the builds and the programs of ``target.binaries``."""
+        target = campaign.target
+        if not (self.run or self.given("target.binaries")) and (own := default_binaries(campaign)):
+            frozen["binaries"], target["binaries"] = check(BINARIES, own, self._file_dir())
+        plain = tuple(frozen["command"]) if target["build"] else ()
+        for name, binary in target["binaries"].items():
+            dotted = f"target.binaries.{name}"
+            words = binary["command"] or list(plain)
+            by_name = name in VARIANTS or binary["env"]
+            if (
+                not binary["build"]
+                and by_name
+                and not Path(words[0] if words else "").is_absolute()
+            ):
+                binary["build"] = target["build"]
+            if not words or not (binary["build"] or binary["command"]):
+                known = ", ".join(VARIANTS)
+                self.problem(
+                    dotted,
+                    "how is it built? Give target.build, which builds the binaries "
+                    f"{known}; or give {name}.build; or {name}.command, a program that is built",
+                )
+                continue
+            if binary["build"]:
+                words[0] = str(absolute(words[0], directory_of(campaign, name)))
+            else:
+                try:
+                    words[0] = program(words[0], self.base("target.binaries"))
+                except ValueError as e:
+                    self.problem(f"{dotted}.command", str(e))
+                frozen["binaries"][name]["command"] = words
+            binary["command"] = words
+            if name == CMPLOG:
+                if target["cmplog"]:
+                    self.problem(dotted, "target.cmplog names the same binary; remove one of them")
+                target["cmplog"] = words[0]
 
     # ------------------------------------------------------------- problems
 

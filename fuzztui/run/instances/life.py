@@ -390,8 +390,8 @@ class InstanceLife:
         """Return what to start, and the hello if the engine says none itself. May run compilers."""
         with _PREPARING:
             where = self._campaign, self.run_dir, self._index
-            hello = None if self.launcher.says_hello else self.launcher.hello(*where)
-            return self.launcher.prepare(*where), hello
+            launch = self.launcher.prepare(*where)
+            return launch, None if self.launcher.says_hello else self.launcher.hello(*where)
 
     def _introduce(self, hello: InstanceHello) -> None:
         """Record the hello of an engine that says none itself; stop the engine if it is paused."""

@@ -6,7 +6,7 @@ Findings are run niced, with a rest after each, because fuzzing goes first.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fuzztui.kernel.base.files import read_regular
@@ -16,6 +16,7 @@ from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import Event, FindingDescribed, FindingSaved
 from fuzztui.kernel.wire.finding_kinds import HANG, UNDESCRIBED
 from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.binaries import binaries_of, binary_of, with_binary
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.process.execute import ProcessMark
 from fuzztui.run.triage.examine import Reproduction, examine_input, printable
@@ -48,7 +49,7 @@ class AflTriage(Triage):
         self._mark = ProcessMark(run_dir.path, "triage")
         self._delays: dict[tuple[str, str], float] = {}
         self._turn = 0
-        self._programs: dict[str, TargetProgram] = {}
+        self._programs: dict[tuple[str, str], list[TargetProgram]] = {}
 
     def _is_for(self, finding: FindingSaved) -> bool:
         return finding.instance != ORACLE  # the oracle describes its findings itself
@@ -77,8 +78,8 @@ class AflTriage(Triage):
         try:
             data = await asyncio.to_thread(self._read, finding)
             shown = printable(data)
-            result = await examine_file(
-                await asyncio.to_thread(self._program, finding.instance),
+            _, result = await examine_file(
+                await asyncio.to_thread(self._programs_of, finding.instance, finding.category),
                 finding.category,
                 data,
                 sig=finding.sig,
@@ -111,32 +112,52 @@ class AflTriage(Triage):
                 continue
         raise SupervisorError(f"{directory / finding.file}: the file no longer exists")
 
-    def _program(self, instance: str) -> TargetProgram:
-        if instance not in self._programs:
-            self._programs[instance] = TargetProgram.of(
-                self._campaign, self._run_dir.instance(instance)
-            )
-        return self._programs[instance]
+    def _programs_of(self, instance: str, category: str) -> list[TargetProgram]:
+        key = (instance, category)
+        if key not in self._programs:
+            directory = self._run_dir.instance(instance)
+            self._programs[key] = programs_of(self._campaign, directory, category)
+        return self._programs[key]
+
+
+def programs_of(
+    campaign: Campaign, directory: Path | None, category: str = ""
+) -> list[TargetProgram]:
+    """Return the binaries to run a finding with, one after the other until one fails.
+
+    First the one whose report says most, for example with AddressSanitizer; then the one that the
+    instance in ``directory`` runs (None: the plain one). A hang is run with that alone.
+    Raises :class:`SupervisorError` if the target cannot be run without the fuzzer.
+    """
+    own = None if directory is None else binary_of(campaign, directory.name)
+    reporting = [one for one in binaries_of(campaign) if one.variant.sanitizer]
+    first = reporting[:1] if category != HANG.category else []
+    binaries = [*first, *([own] if own not in first else [])]
+    return [TargetProgram.of(with_binary(campaign, one), directory) for one in binaries]
 
 
 async def examine_file(
-    program: TargetProgram,
+    programs: Sequence[TargetProgram],
     category: str,
     data: bytes,
     *,
     sig: int = 0,
     mark: ProcessMark | None = None,
     on_output: Callable[[bytes], None] | None = None,
-) -> Reproduction:
-    """Run an input again. ``category``: crash, hang, or an empty string if unknown.
+) -> tuple[TargetProgram, Reproduction]:
+    """Run an input again, with ``programs`` until one fails; return the last one and its result.
 
-    ``on_output`` is called with the target's output. Raises :class:`SupervisorError` or OSError if
-    the target cannot be run.
+    ``category``: crash, hang, or an empty string if unknown. ``on_output`` is called with the
+    target's output. Raises :class:`SupervisorError` or OSError if the target cannot be run.
     """
-    if reason := program.missing():
-        raise SupervisorError(reason)
-    with open_sandbox(program, data, mark) as place:
-        return await examine_input(place, category, sig, on_output)
+    for program in programs:
+        if reason := program.missing():
+            raise SupervisorError(reason)
+        with open_sandbox(program, data, mark) as place:
+            result = await examine_input(place, category, sig, on_output)
+        if not result.ended:
+            break
+    return program, result
 
 
 def description(finding: FindingSaved, result: Reproduction, shown: str = "") -> FindingDescribed:

@@ -110,14 +110,13 @@ class TargetProgram:
             tuple(mode for mode in _MODES if mode in given),
             "-n" in given,
             str(engine.get("afl_path") or ""),
-            all(_ITERATIONS.fullmatch(word) for word in command[1:])
-            and _holds(command[0], _DRIVER),
+            all(_ITERATIONS.fullmatch(word) for word in command[1:]) and holds(command[0], _DRIVER),
         )
 
     @property
     def uninstrumented(self) -> bool:
         """Whether AFL++'s tools cannot measure its coverage, by the same test as afl-fuzz."""
-        return not self.modes and not _holds(self.command[0], _INSTRUMENTED)
+        return not self.modes and not holds(self.command[0], _INSTRUMENTED)
 
     @property
     def reads_file(self) -> bool:
@@ -219,10 +218,10 @@ def calibrated(directory: Path | None) -> float:
 
 def keeps_shadow(program: str) -> bool:
     """Whether a program has a sanitizer whose shadow memory does not fit in a memory limit."""
-    return _holds(program, _SHADOW)
+    return holds(program, _SHADOW)
 
 
-def _holds(program: str, marks: tuple[bytes, ...]) -> bool:
+def holds(program: str, marks: tuple[bytes, ...]) -> bool:
     """Whether a program's file contains one of ``marks``."""
     try:
         with Path(program).open("rb") as file:

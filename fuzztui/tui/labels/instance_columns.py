@@ -115,6 +115,10 @@ def columns(
             "mutant", "mutant", lambda i: (fuzzed(i), "killed"), lambda i: i.mutant,
             max=20, drop=True, spare=True,
         ),
+        Column(
+            "binary", "binary", lambda i: (i.binary, ""), lambda i: i.binary, max=12, drop=True,
+            spare=True,
+        ),
         Column("age", "age", lambda i: age_cell(i, status()), lambda i: -i.stats_t, "right",
                spare=True, descending=True, stays=True),
         Column(

@@ -68,6 +68,8 @@ def facts(instance: Instance, state: State, status: Status) -> Iterator[Fact]:
     if instance.reason:
         yield fact("reason", instance.reason, f"bold {state_style(instance.state)}")
     yield from feature_facts(instance, state)
+    if runs := f"{instance.binary}  {instance.options}".strip():
+        yield fact("runs" if instance.binary else "options", runs)
     if instance.peers:
         renewed = instance.state in REPORTING and not status.is_out_of_reach(instance)
         yield Fact("imports from", _peers(instance, state.instances, renewed=renewed))
@@ -195,6 +197,8 @@ def whole(instance: Instance, state: State, status: Status) -> list[Fact]:
         figures_.append(("restarts", f"{instance.restarts:,}"))
     if instance.capabilities:
         figures_.append(("supports", ", ".join(instance.capabilities)))
+    if instance.command_line:
+        figures_.append(("command", instance.command_line))
     if not status.watched:  # there every grey key shows the reason
         # Not in the strip: most of these are commands of other engine kinds.
         figures_ += [

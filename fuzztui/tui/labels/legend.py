@@ -35,6 +35,7 @@ LEGEND: Mapping[str, Mapping[str, str]] = {
         "state": "running, paused, stalled (no execution for long), restarting, finished, failed",
         "host": "The host on which it runs, and for how long the connection is lost; then all "
         "numbers of the instance are from before",
+        "binary": "Which binary of the target it runs (target.binaries); empty: the plain one",
         "mutant": "The mutant that the instance fuzzes; empty: the target itself",
         "age": "Age of the instance's last statistics",
         "ran": "How long the instance has run",

@@ -12,6 +12,7 @@ from fuzztui.machines.hosts.receive import campaign_here
 from fuzztui.machines.hosts.shipping import Shipment, host_run, shares, shipment, shipped_files
 from fuzztui.machines.hosts.ssh import HostError
 from fuzztui.run.campaign import CampaignError, FrozenCampaign, load
+from fuzztui.run.campaign.binaries import binaries_of
 from fuzztui.run.campaign.places import HostPlace
 from fuzztui.run.campaign.rundir import prepare_run
 
@@ -229,6 +230,19 @@ def test_a_build_is_shipped_and_not_repeated(project):
     wanted = [str(there / "prog"), "--conf", str(there / "lib/libx.so"), "@@"]
     assert campaign.table("oracle")["against"] == wanted
     assert Path(campaign.target["cwd"]).is_dir()
+
+
+def test_the_builds_of_other_binaries_are_shipped(project):
+    build(project, "prog", "../build-asan/prog", "../build-cmplog/prog")
+    table = 'build = "make"\nbinaries = { asan = { instances = 0, memory = 7 }, cmplog = {} }'
+    loaded = afl(project, target=table)
+    campaign = project.arrive(shipment(loaded, BOX, 0, project.run)).campaign
+    there = project.host / "shipped"
+    (asan,) = binaries_of(campaign)
+    assert asan.command == (str(there / "build-asan/prog"), "@@")
+    assert (asan.build, asan.memory) == ("", 7)
+    assert (there / "build-asan/prog").stat().st_mode & 0o100
+    assert campaign.target["cmplog"] == str(there / "build-cmplog/prog")
 
 
 def test_no_build_yet(project):

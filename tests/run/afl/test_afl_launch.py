@@ -355,7 +355,7 @@ def test_a_target_that_is_not_there_is_said_in_words(afl, home, tmp_path):
     built = {"build": "true", "command": [str(home.path / "build/target")], **there}
     assert "target.source: there is no directory /src" in refusal(afl, home, **built)
     built["source"] = str(tmp_path)
-    assert "target.build did not make it" in refusal(afl, home, **built)
+    assert "the build did not make it" in refusal(afl, home, **built)
     told: list[str] = []
     good = dataclasses.replace(campaign(home, command=["/bin/sh"], cmplog="0", **there))
     afl.setup(good, home, told.append)

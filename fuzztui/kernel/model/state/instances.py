@@ -32,6 +32,12 @@ class Instance:
     """The directory of the instance; an empty string: ``out/ID`` of the run."""
     mutant: str = ""
     """The id of the mutant that the instance fuzzes; an empty string: the original."""
+    binary: str = ""
+    """The name of the binary that the instance runs; an empty string: the plain one."""
+    options: str = ""
+    """The options of afl-fuzz by which the instance differs from others."""
+    command_line: str = ""
+    """The last known command line, for a shell."""
     peers: dict[str, int] = field(default_factory=dict)
     """The next id to import from each peer's queue, by peer."""
     stats: Stats = NO_STATS

@@ -48,6 +48,12 @@ class InstanceHello(Event, kind="instance_hello", by_engines=True):
     directory: str = ""
     mutant: str = ""
     """The id of the mutant that the instance fuzzes; an empty string: the original."""
+    binary: str = ""
+    """The name of the binary that the instance runs (asan, laf); an empty string: the plain one."""
+    options: str = ""
+    """The options of afl-fuzz by which the instance differs from others."""
+    command_line: str = ""
+    """The command line and its environment variables, for a shell; an empty string: unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,5 +112,13 @@ class Stats(Event, kind="stats"):
     )  # fmt: skip
     """Cells of the coverage map that have a probe in trials; the others are covered, and trials run
     code without their probes."""
+    pending_favored: Count = stat(
+        -1, "pending_favs", title="pending favored", within="corpus",
+        means="Favored entries that were not fuzzed yet",
+    )  # fmt: skip
+    idle_cycles: Count = stat(
+        -1, "cycles_wo_finds", title="without finds", within="cycles",
+        means="Passes over the whole queue since the last find",
+    )  # fmt: skip
     other: dict[str, Any] = field(default_factory=dict)
     """Numbers that have no field, by their key in ``fuzzer_stats``: shown as they are."""

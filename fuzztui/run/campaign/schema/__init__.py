@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fuzztui.engines.keys import Key
 from fuzztui.run.campaign.schema.afl import FOR_AFL
+from fuzztui.run.campaign.schema.binaries import BINARIES
 from fuzztui.run.campaign.schema.engines import *
 from fuzztui.run.campaign.schema.machines import *
 from fuzztui.run.campaign.schema.tables import *

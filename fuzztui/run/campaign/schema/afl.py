@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fuzztui.engines.keys import Key
+from fuzztui.run.campaign.schema.binaries import BINARIES
 from fuzztui.run.campaign.schema.engines import MINIMISE_SEEDS
 
 AFL_TARGET = (
@@ -42,6 +43,7 @@ AFL_TARGET = (
         "only instance.",
         default="",
     ),
+    BINARIES,
     Key(
         "timeout",
         "duration",

@@ -1,0 +1,180 @@
+"""The key ``target.binaries``: which binaries a campaign has, and which instance runs which."""
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+import tomli
+
+from fuzztui.run.campaign import CampaignError, load
+from fuzztui.run.campaign.binaries import (
+    binaries_of,
+    binary_at,
+    binary_of,
+    cmplog_of,
+    planned_binaries,
+    with_binary,
+)
+from fuzztui.run.triage.afl import programs_of
+from fuzztui.tools.schema.json_schema import document
+
+BUILT = """\
+[target]
+command = ["./t", "@@"]
+build = "$CC -o t $SOURCE/t.c"
+memory = "100MiB"
+env = { A = "plain", B = "1" }
+[engine]
+kind = "afl"
+instances = 4
+"""
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where runs are
+
+    def write(binaries: str | None, text: str = BUILT):
+        path = tmp_path / "c.toml"
+        table = f"[target.binaries]\n{binaries}\n" if binaries is not None else ""
+        path.write_text(text + table)
+        return path
+
+    return write
+
+
+def program(directory: Path, name: str) -> Path:
+    path = directory / name
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_known_binaries_are_built_by_the_same_command(file):
+    campaign = load(file("laf = { instances = 2 }\nasan = {}\ncmplog = {}")).campaign
+    asan, laf, cmplog = binaries_of(campaign)
+    run = campaign.output
+    assert asan.build == laf.build == cmplog.build == campaign.target["build"]
+    assert asan.command == (f"{run}/build-asan/t", "@@")
+    assert (asan.directory, asan.variant.env) == (run / "build-asan", {"AFL_USE_ASAN": "1"})
+    assert campaign.target["cmplog"] == f"{run}/build-cmplog/t"
+    names = [one and one.name for one in (binary_at(campaign, n) for n in range(5))]
+    assert names == [None, "asan", "laf", "laf", None]
+    assert binary_of(campaign, "s1") == asan
+    assert binary_of(campaign, "main") is binary_of(campaign, "handed") is None
+
+
+def test_a_binary_has_limits_and_variables_of_its_own(file):
+    binaries = 'asan = {}\nfast = { env = { A = "x" }, memory = "1MiB", options = ["-p", "rare"] }'
+    campaign = load(file(binaries)).campaign
+    asan, fast = binaries_of(campaign)
+    assert with_binary(campaign, asan).target["memory_bytes"] == 0
+    target = with_binary(campaign, fast).target
+    assert (target["memory_bytes"], target["env"]) == (1 << 20, {"A": "x", "B": "1"})
+    assert fast.options == ("-p", "rare")
+    assert with_binary(campaign, None) is campaign
+
+
+def test_the_frozen_copy_has_the_same_binaries(file):
+    loaded = load(file("asan = {}\nx = { build = 'make', command = './other', instances = 0 }"))
+    again = load(file(""), text=loaded.toml())
+    assert binaries_of(again.campaign) == binaries_of(loaded.campaign)
+    assert tomli.loads(loaded.toml())["target"]["binaries"]["asan"] == {}
+
+
+def test_programs_that_are_built_already(file, tmp_path):
+    plain, asan = program(tmp_path, "plain"), program(tmp_path, "with-asan")
+    text = f'[target]\ncommand = "{plain} @@"\n[engine]\nkind = "afl"\ninstances = 2\n'
+    loaded = load(file('asan = { command = ["./with-asan", "@@"] }', text))
+    (binary,) = binaries_of(loaded.campaign)
+    assert (binary.build, binary.command) == ("", (str(asan), "@@"))
+    again = load(file(""), text=loaded.toml())
+    assert binaries_of(again.campaign) == [binary]
+
+
+@pytest.mark.parametrize(
+    ("binaries", "key", "words"),
+    [
+        ("asan = { instances = 4 }", "target.binaries", "set engine.instances = 5 or more"),
+        ("other = {}", "target.binaries.other", "how is it built?"),
+        ("asan = { bild = 'x' }", "target.binaries", 'did you mean "build"?'),
+        ("asan = { options = ['-o', 'x'] }", "target.binaries", "asan.options: '-o' is not"),
+        ("ASAN = {}", "target.binaries", "is no name of a binary"),
+        ("asan = 1", "target.binaries", "is not a table of tables"),
+        ("x = { command = ['/nowhere/x'] }", "target.binaries.x.command", "does not exist"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_key(file, binaries, key, words):
+    with pytest.raises(CampaignError) as e:
+        load(file(binaries))
+    (problem,) = e.value.problems
+    assert problem.key == key
+    assert words in problem.text
+    assert problem.origin.rpartition(":")[2].isdigit()
+
+
+def test_two_cmplog_binaries_are_refused(file):
+    text = BUILT.replace("[engine]", 'cmplog = "./c"\n[engine]')
+    with pytest.raises(CampaignError, match="names the same binary"):
+        load(file("cmplog = {}", text))
+
+
+def test_editors_know_the_keys(file):
+    schema = jsonschema.Draft7Validator(document())
+    good = tomli.loads(file("asan = { instances = 2, memory = '2GiB' }").read_text())
+    schema.validate(good)
+    bad = tomli.loads(file("asan = { instanzes = 2 }").read_text())
+    assert list(schema.iter_errors(bad))
+
+
+def test_a_finding_runs_first_in_the_binary_that_says_most(file):
+    campaign = load(file("laf = {}\nubsan = {}\nasan = { instances = 0 }")).campaign
+    out = campaign.output / "out"
+
+    def names(instance, category):
+        found = programs_of(campaign, out / instance, category)
+        return [Path(one.command[0]).parent.name for one in found]
+
+    assert names("main", "crash") == ["build-asan", "build"]
+    assert names("s1", "crash") == ["build-asan", "build-ubsan"]
+    assert names("s2", "crash") == ["build-asan", "build-laf"]
+    assert names("s2", "hang") == ["build-laf"], "a sanitizer is slower"
+    plain = load(file("laf = {}")).campaign
+    assert len(programs_of(plain, None, "crash")) == 1
+
+
+def test_a_large_fleet_has_binaries_by_default(file):
+    loaded = load(file(None))
+    names = [one.name for one in planned_binaries(loaded.campaign)]
+    assert names == ["asan", "cmplog"]
+    assert all(one.optional for one in planned_binaries(loaded.campaign))
+    again = load(file(None), text=loaded.toml())
+    assert planned_binaries(again.campaign) == planned_binaries(loaded.campaign)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("instances = 4", "instances = 3"),
+        ("$CC -o", "$CC -fsanitize=address -o"),
+        ("$CC -o", "AFL_USE_UBSAN=1 $CC -o"),
+        ('build = "$CC -o t $SOURCE/t.c"', ""),
+        ("[engine]", "binaries = {}\n[engine]"),
+        ("[engine]", '[mutants]\nsources = ["t.c"]\n[campaign]\nbudget = "1h"\n[engine]'),
+    ],
+)
+def test_others_have_none_by_default(file, tmp_path, before, after):
+    program(tmp_path, "t")
+    (tmp_path / "t.c").touch()
+    assert planned_binaries(load(file(None, BUILT.replace(before, after))).campaign) == []
+
+
+def test_an_optional_binary_that_is_not_there_is_left_out(file):
+    campaign = load(file(None)).campaign
+    assert binaries_of(campaign) == []
+    assert cmplog_of(campaign) == ""
+    assert binary_at(campaign, 1) is None
+    asan = planned_binaries(campaign)[0]
+    asan.directory.mkdir(parents=True)
+    program(asan.directory, "t")
+    assert binary_at(campaign, 1) == asan
