@@ -93,7 +93,9 @@ async def test_a_reader_that_fails_is_said_and_tried_again(drive):
 async def test_one_key_removes_all_filters(drive):
     async with drive(running(), press="5") as d:
         every = d.screen.source.query
-        await d.press("f", "i", "slash", *"new", "enter")
+        await d.press("f")
+        await d.until(lambda: d.table.current is not None)  # whose instance i takes
+        await d.press("i", "slash", *"new", "enter")
         filters = ("text", "group", "instance")
         await d.until(
             lambda: all(getattr(d.screen.source.query, f) != getattr(every, f) for f in filters)
