@@ -34,7 +34,7 @@ from fuzztui.kernel.model.finding_tallies import (
 )
 from fuzztui.kernel.model.host_summary import host_summaries, is_reached
 from fuzztui.kernel.model.measured import unmeasured
-from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE, to_look_at
+from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE, SEEDS, to_look_at
 from fuzztui.kernel.model.receipts import receipts
 from fuzztui.kernel.model.selectors import (
     ENDED,
@@ -397,8 +397,8 @@ def _word(i: Instance, state: State) -> str:
     """The label of an instance's state; passive instances have a label of their own."""
     if not is_reached(state, i) and i.state not in ENDED and i.state != "waiting":
         return f"? {brief(i.state)}"
-    if i.id == ORACLE:
-        return ORACLE
+    if i.id in (ORACLE, SEEDS):
+        return ORACLE if i.id == ORACLE else "failing"
     return "by mutants" if i.id == MUTANT_INPUTS else brief(i.state)
 
 

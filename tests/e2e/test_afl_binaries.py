@@ -1,4 +1,7 @@
-"""A fleet of several binaries: each is built, run, named, and used where it says most."""
+"""A fleet of several binaries: each is built, run, named, and used where it says most.
+
+Also the seeds on which the target fails, in any of them.
+"""
 
 import json
 import os
@@ -21,6 +24,7 @@ int main(void) {
     volatile char *p = malloc(8);
     if (b[0] == 'A') p[8 + (b[1] & 1)] = 1;
     if (b[0] == 'B' && b[1] == 'C') abort();
+    if (b[0] == 'S') sleep(100);
     free((void *)p);
     return 0;
 }
@@ -96,3 +100,21 @@ def test_a_build_that_ignores_the_sanitizer_is_refused(campaign):
     )
     assert [i["binary"] for i in status["instances"]] == [None, "laf", None]
     assert "the campaign has no binary asan" in done.stderr
+
+
+def test_seeds_on_which_the_target_fails_are_findings(campaign):
+    seeds = {"old crash": "BCxxx", "slow": "Sxxxx", "overflow": "Axxxx"}
+    for name, content in seeds.items():
+        (campaign / "seeds" / name).write_text(content)
+    done = ran(campaign, "c.toml", "--headless", "--set", "campaign.budget=9000 trials")
+    assert done.returncode == 10, done.stderr
+    assert "the target fails on 3 of 5 seeds, kept as findings: old crash (SIGABRT)" in done.stderr
+    failing = campaign / "runs/c/out/seeds"
+    crashes = {file.name.partition("orig:")[2] for file in (failing / "crashes").iterdir()}
+    hangs = {file.name.partition("orig:")[2] for file in (failing / "hangs").iterdir()}
+    assert (crashes, hangs) == ({"old_crash", "overflow"}, {"slow"})
+    status = json.loads(ran(campaign, "status", "runs/c", "--json").stdout)
+    titles = {of["title"] for of in status["findings"]}
+    assert {"SIGABRT in main", "heap-buffer-overflow in main (WRITE)"} <= titles
+    again = ran(campaign, "c.toml", "--headless", "--set", "campaign.budget=12000 trials")
+    assert "the target fails on" not in again.stderr, "the first start has reported the seeds"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
-import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +13,7 @@ from fuzztui.features.corpus.choose import choose
 from fuzztui.features.corpus.cmin import CminFailed, cmin
 from fuzztui.features.corpus.entries import MAX_INPUT_BYTES, CorpusInputs, directory_inputs
 from fuzztui.features.corpus.measure import Measurer, Stopped, run_until
+from fuzztui.features.corpus.starting import StartProgress, in_thread
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.cpus import usable_cpus
 from fuzztui.kernel.base.files import files_in, read_if_regular, read_json, temporary_directory
@@ -33,9 +32,6 @@ _OF_MUTANTS: Final = ("operators", "mutate", "oracle", "shard")
 
 _Needed = tuple[list[int], str]
 """Indices of the seeds that are needed, and a note for the user."""
-_EVERY_S: Final = 2.0
-_STOP_S: Final = 5.0
-"""Seconds for killing what runs, when a start is cancelled."""
 _MAX_JOBS: Final = 8
 _MAX_PROGRAM: Final = 1 << 30
 
@@ -77,10 +73,9 @@ def _minimised(
         progress(f"running {several(number, 'seed')}, to leave out those that cover nothing new")
         (work / "runs").mkdir()
         try:
-            stopped = threading.Event()
-            shown = _Shown(progress, stopped)
-            at, note = _in_thread(
-                lambda: _needed(campaign, run_dir, inputs, work / "runs", shown), stopped
+            shown = StartProgress(progress)
+            at, note = in_thread(
+                lambda: _needed(campaign, run_dir, inputs, work / "runs", shown), shown.stopped
             )
         except Stopped:
             raise SupervisorError("the start was cancelled while the seeds ran") from None
@@ -133,7 +128,7 @@ def _needed(
     run_dir: RunDir,
     inputs: CorpusInputs,
     work: Path,
-    shown: _Shown,
+    shown: StartProgress,
 ) -> _Needed:
     jobs = min(_MAX_JOBS, usable_cpus())
 
@@ -165,7 +160,7 @@ def _needed(
 
 
 def _killers(
-    campaign: Campaign, run_dir: RunDir, copies: Sequence[Path], shown: _Shown
+    campaign: Campaign, run_dir: RunDir, copies: Sequence[Path], shown: StartProgress
 ) -> set[int]:
     """The seeds that a score of them names as killers. Raises :class:`SupervisorError`."""
     numbers = {str(copy): at for at, copy in enumerate(copies)}
@@ -183,54 +178,3 @@ def _killers(
                 case {"done": int(done), "total": int(total)}:
                     shown.show("running mutants on seeds", done, total)
     raise SupervisorError("the engine ended without a score")
-
-
-class _Shown:
-    """Progress as messages, with the estimated time left."""
-
-    def __init__(self, progress: Callable[[str], None], stopped: threading.Event) -> None:
-        self._progress, self.stopped = progress, stopped
-        self._what = ""
-        self._began = self._due = 0.0
-
-    def show(self, what: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        if what != self._what:
-            self._what, self._began, self._due = what, now, now + _EVERY_S
-        if now >= self._due and done:
-            self._due = now + _EVERY_S
-            left = (now - self._began) * max(0, total - done) / done
-            try:
-                self._progress(f"{what}: {done:,} of {total:,}, about {left:.0f} s left")
-            except SupervisorError:  # the start is cancelled: no reader is left
-                self.stopped.set()
-
-
-def _in_thread(work: Callable[[], _Needed], stopped: threading.Event) -> _Needed:
-    """Do work in a thread, because an event loop runs in this one.
-
-    If the start is cancelled, what the work has started is killed.
-    """
-    found: list[_Needed] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            found.append(work())
-        except BaseException as e:
-            errors.append(e)
-        finally:
-            over.set()
-
-    # Not join: interrupted by a signal, it counts the thread as ended (Python 3.11).
-    over = threading.Event()
-    threading.Thread(target=run, daemon=True).start()
-    try:
-        over.wait()
-    except BaseException:
-        stopped.set()
-        over.wait(_STOP_S)
-        raise
-    if errors:
-        raise errors[0]
-    return found[0]

@@ -11,7 +11,10 @@ MUTANT_INPUTS = "handed"
 ORACLE = "oracle"
 """The id of the program oracle's findings, and the name of its directory."""
 
-OURS = frozenset({MUTANT_INPUTS, ORACLE})
+SEEDS = "seeds"
+"""The id of the seeds on which an AFL++ target fails: findings from the start."""
+
+OURS = frozenset({MUTANT_INPUTS, ORACLE, SEEDS})
 """Passive instances that the supervisor fills itself; ``PassiveInstance`` reports the others."""
 
 HUB = "hub_"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from fuzztui.kernel.model.figures import FIGURES, Figure
 from fuzztui.kernel.model.finding_tallies import groups_of
-from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE, is_passive, to_look_at
+from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE, SEEDS, is_passive, to_look_at
 from fuzztui.kernel.model.selectors import ENDED, instance_throughput, own_time
 from fuzztui.kernel.model.series import Series
 from fuzztui.kernel.model.state import Instance
@@ -200,6 +200,8 @@ def state_cell(
     if instance.id == ORACLE:
         words = to_look_at(instance.stats.pending) or "up to date"
         return f"{finding_sign(DIFFERS.category)} {words}", DIFFERS.category
+    if instance.id == SEEDS:
+        return f"{state_sign(PASSIVE)} fail", "imported"
     if instance.passive:
         return f"{state_sign(PASSIVE)} {instance.received:,} to import", "imported"
     gone = lost and instance.state not in ENDED and instance.state != "waiting"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.figures import titled
 from fuzztui.kernel.model.finding_tallies import groups_of
-from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE
+from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE, SEEDS
 from fuzztui.kernel.model.selectors import ENDED, known_total, other_text
 from fuzztui.kernel.model.state import Instance, State
 from fuzztui.kernel.model.yields import rate_words
@@ -61,6 +61,8 @@ def facts(instance: Instance, state: State, status: Status) -> Iterator[Fact]:
     if instance.id == ORACLE:
         words = "runs entries through the commands of [oracle]; this instance never fuzzes"
         yield fact("", words, "muted")
+    if instance.id == SEEDS:
+        yield fact("", "seeds on which the target fails; this instance never fuzzes", "muted")
     if instance.passive:
         words = f"{several(instance.received, 'entry', 'entries')} of another run"
         yield fact("", f"{words}; this instance never fuzzes", "muted")

@@ -10,7 +10,7 @@ from fuzztui.features.inputs.screen.lineage import credit_lines, lineage_lines, 
 from fuzztui.features.inputs.screen.side_by_side import side_by_side
 from fuzztui.kernel.base.signals import is_by_signal, signal_name
 from fuzztui.kernel.model.examples import is_in_tests, takes_examples
-from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE
+from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE, SEEDS
 from fuzztui.kernel.model.state import CommandStatus, Finding, State
 from fuzztui.kernel.model.verdicts import given_about, verdict_of
 from fuzztui.kernel.wire.finding_kinds import CRASH, DIFFERS
@@ -104,6 +104,8 @@ def finding_lines(
         by = "when a mutant's corpus was run on the target"
     if finding.instance == ORACLE:
         by = "by the commands of [oracle]"
+    if finding.instance == SEEDS:
+        by = "by running the seeds before the start"
     lines.append(pair("found", f"{format.clock(finding.t)} {by}"))
     if finding.signature:
         lines.append(pair("signature", finding.signature))

@@ -1,0 +1,103 @@
+"""Seeds on which an AFL++ target fails: findings from the start.
+
+afl-fuzz skips a seed that crashes or times out, and says so only in its own output, while such a
+file is often an old crash or a regression test.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from fuzztui.features.corpus.measure import Stopped, run_until
+from fuzztui.features.corpus.starting import StartProgress, in_thread
+from fuzztui.features.fuzzfirst.batch import AflBatch
+from fuzztui.features.fuzzfirst.showmap import InputResult
+from fuzztui.kernel.base.atomic import replace_bytes
+from fuzztui.kernel.base.files import files_in, read_if_regular
+from fuzztui.kernel.base.signals import signal_name
+from fuzztui.kernel.base.text import several, visible
+from fuzztui.kernel.model.passive import SEEDS
+from fuzztui.kernel.wire.afl import entry_name
+from fuzztui.kernel.wire.events import Message
+from fuzztui.kernel.wire.finding_kinds import CRASH, CRASHES, HANG, HANGS
+from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.binaries import binaries_of, with_binary
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+
+LISTED: Final = 20
+"""Failing seeds that the message names."""
+
+MAX_SEED: Final = 1 << 20
+_FOLDERS: Final = {CRASH.category: CRASHES, HANG.category: HANGS}
+
+
+def keep_failing_seeds(
+    campaign: Campaign, run_dir: RunDir, progress: Callable[[str], None]
+) -> Sequence[Message]:
+    """Run each seed once, and keep those on which the target fails as findings of ``seeds``.
+
+    With the plain binary, and with the one whose reports say most. Done at the first start only.
+    Returns a message that names the failing seeds. Blocking. Raises :class:`SupervisorError`.
+    """
+    directory, done = run_dir.instance(SEEDS), run_dir.supervisor / "seeds-ran"
+    if done.exists():
+        return ()
+    files = list(files_in([run_dir.seeds]))
+    shown = StartProgress(progress)
+    try:
+        failing = in_thread(lambda: _failing(campaign, run_dir, files, shown), shown.stopped)
+        for folder in _FOLDERS.values() if failing else ():
+            (directory / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+        for number, (file, result) in enumerate(failing):
+            _keep(directory, number, file, result)
+        done.touch()
+    except Stopped:
+        raise SupervisorError("the start was cancelled while the seeds ran") from None
+    except SupervisorError as e:
+        return [Message("warning", f"seeds: not run before the start: {e}")]
+    except OSError as e:
+        raise SupervisorError(f"{e.filename or directory}: {e.strerror or e}") from None
+    if not failing:
+        return ()
+    names = [f"{visible(file.name)} ({_how(result)})" for file, result in failing[:LISTED]]
+    names += [f"{len(failing) - LISTED:,} more"] if len(failing) > LISTED else []
+    whole = several(len(files), "seed")
+    text = f"the target fails on {len(failing):,} of {whole}, kept as findings: {', '.join(names)}"
+    progress(text)
+    return [Message("warning", text)]
+
+
+def _failing(
+    campaign: Campaign, run_dir: RunDir, files: Sequence[Path], shown: StartProgress
+) -> list[tuple[Path, InputResult]]:
+    reporting = [one for one in binaries_of(campaign) if one.variant.sanitizer][:1]
+    results: dict[Path, InputResult] = {}
+    for binary in (None, *reporting):
+        of = with_binary(campaign, binary)
+        left = [file for file in files if file not in results]
+        batch = AflBatch(of, run_dir, of.target["command"], "seeds")
+
+        def show(part: float, number: int = len(left)) -> None:
+            shown.show("running seeds", round(part * number), number)
+
+        for file, result in zip(left, run_until(shown.stopped, batch.run(left, show)), strict=True):
+            if result.outcome in _FOLDERS:
+                results[file] = result
+    return list(results.items())
+
+
+def _keep(directory: Path, number: int, file: Path, result: InputResult) -> None:
+    """Write a finding under a name as AFL's. Raises OSError."""
+    if (data := read_if_regular(file, MAX_SEED)) is None:
+        return
+    plain = re.sub(r"[^A-Za-z0-9._+-]", "_", file.name)[-100:] or "_"
+    sig = f"sig:{result.sig:02d}," if result.sig else ""
+    name = entry_name(number, f"{sig}time:0,execs:0,orig:{plain}")
+    replace_bytes(directory / _FOLDERS[result.outcome] / name, data, directory)
+
+
+def _how(result: InputResult) -> str:
+    return signal_name(result.sig) if result.sig else result.outcome
