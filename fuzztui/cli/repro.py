@@ -28,7 +28,7 @@ from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.inprocess.spec import python_of, spec_near
 from fuzztui.run.process.execute import ProcessMark
 from fuzztui.run.supervise.launchers import CANNOT_START
-from fuzztui.run.triage.afl import MAX_INPUT, category_of, description, examine_file, programs_of
+from fuzztui.run.triage.afl import MAX_INPUT, category_of, description, examine_in_turn, programs_of
 from fuzztui.run.triage.examine import Reproduction, printable
 from fuzztui.run.triage.program import (
     HANG_S,
@@ -178,7 +178,7 @@ def _run_programs(
 ) -> Reproduction:
     """Run the input, print what happens. Raises SupervisorError, OSError."""
     shown = _Shown()
-    program, result = asyncio.run(examine_file(programs, category, data, on_output=shown.take))
+    program, result = asyncio.run(examine_in_turn(programs, category, data, on_output=shown.take))
     shown.end()
     if result.stack:
         print(result.stack)

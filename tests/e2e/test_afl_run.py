@@ -12,6 +12,7 @@ from skipped import needs_afl
 from supervised import Supervised
 from waiting import DEADLINE_S, wait_until
 
+from fuzztui.kernel.model.passive import is_passive
 from fuzztui.kernel.remote.lock import running
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.commands import AddSeed, Pause, Resume, SkipCurrent
@@ -55,7 +56,11 @@ def at_work(state) -> bool:
     """All instances execute, and main has found something."""
     return (
         state.state == "running"
-        and all(i.state == "running" and i.stats.execs > 0 for i in state.instances.values())
+        and all(
+            i.state == "running" and i.stats.execs > 0
+            for i in state.instances.values()
+            if not is_passive(i)
+        )
         and any(e.instance == "main" and "orig:" not in e.file for e in state.entries.values())
     )
 

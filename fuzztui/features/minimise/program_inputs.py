@@ -27,7 +27,13 @@ from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.process.execute import ProcessResult, execute
 from fuzztui.run.process.service import Progress
-from fuzztui.run.triage.afl import MAX_INPUT, category_of, examine_file, programs_of
+from fuzztui.run.triage.afl import (
+    MAX_INPUT,
+    category_of,
+    examine_file,
+    examine_in_turn,
+    programs_of,
+)
 from fuzztui.run.triage.program import TargetProgram
 from fuzztui.run.triage.sandbox import Sandbox, open_sandbox
 
@@ -79,7 +85,7 @@ async def _minimised(
     before = ""
     if category:
         search.progress("reproducing the finding", -1.0)
-        program, reproduction = await examine_file(programs, category, data, mark=search.mark)
+        program, reproduction = await examine_in_turn(programs, category, data, mark=search.mark)
         if reproduction.ended:
             raise SupervisorError(f"cannot minimise: {reproduction.title}")
         before = reproduction.signature
@@ -89,7 +95,7 @@ async def _minimised(
         shorter, note = await _shrink(place, tool, category, search)
     if before:
         search.progress("comparing the outcome", -1.0)
-        _, after = await examine_file([program], category, shorter, mark=search.mark)
+        after = await examine_file(program, category, shorter, mark=search.mark)
         if after.signature != before:
             note += f"; its outcome differs: {after.title}"
     return shorter, note

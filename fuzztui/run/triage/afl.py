@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from fuzztui.kernel.base.files import read_regular
 from fuzztui.kernel.base.text import visible
@@ -78,7 +79,7 @@ class AflTriage(Triage):
         try:
             data = await asyncio.to_thread(self._read, finding)
             shown = printable(data)
-            _, result = await examine_file(
+            _, result = await examine_in_turn(
                 await asyncio.to_thread(self._programs_of, finding.instance, finding.category),
                 finding.category,
                 data,
@@ -137,27 +138,37 @@ def programs_of(
 
 
 async def examine_file(
-    programs: Sequence[TargetProgram],
+    program: TargetProgram,
     category: str,
     data: bytes,
     *,
     sig: int = 0,
     mark: ProcessMark | None = None,
     on_output: Callable[[bytes], None] | None = None,
-) -> tuple[TargetProgram, Reproduction]:
-    """Run an input again, with ``programs`` until one fails; return the last one and its result.
+) -> Reproduction:
+    """Run an input again. ``category``: crash, hang, or an empty string if unknown.
 
-    ``category``: crash, hang, or an empty string if unknown. ``on_output`` is called with the
-    target's output. Raises :class:`SupervisorError` or OSError if the target cannot be run.
+    ``on_output`` is called with the target's output. Raises :class:`SupervisorError` or OSError if
+    the target cannot be run.
     """
-    for program in programs:
-        if reason := program.missing():
-            raise SupervisorError(reason)
-        with open_sandbox(program, data, mark) as place:
-            result = await examine_input(place, category, sig, on_output)
-        if not result.ended:
-            break
-    return program, result
+    if reason := program.missing():
+        raise SupervisorError(reason)
+    with open_sandbox(program, data, mark) as place:
+        return await examine_input(place, category, sig, on_output)
+
+
+async def examine_in_turn(
+    programs: Sequence[TargetProgram], category: str, data: bytes, **options: Any
+) -> tuple[TargetProgram, Reproduction]:
+    """Call :func:`examine_file` with ``programs`` until one fails.
+
+    Returns the last program that ran, and its result.
+    """
+    *others, last = programs
+    for program in others:
+        if not (result := await examine_file(program, category, data, **options)).ended:
+            return program, result
+    return last, await examine_file(last, category, data, **options)
 
 
 def description(finding: FindingSaved, result: Reproduction, shown: str = "") -> FindingDescribed:
