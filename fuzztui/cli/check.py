@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
@@ -22,6 +23,7 @@ from fuzztui.run.afl.build import build_target
 from fuzztui.run.campaign import FrozenCampaign, refuse_idle_keys
 from fuzztui.run.campaign.extras import refuse_missing_extras
 from fuzztui.run.campaign.rundir import SupervisorError
+from fuzztui.run.campaign.schema import AFL
 from fuzztui.run.campaign.table import feature_tables
 from fuzztui.run.inprocess.ask import Ready
 
@@ -50,12 +52,20 @@ def check(options: argparse.Namespace) -> int:
     for remark in found.diagnostics:
         at = f"{loaded.origin(remark.key)}: " if remark.key else ""
         say(f"{at}{'warning: ' * remark.warns}{remark.words}")
+    if loaded.campaign.kind == AFL:
+        from fuzztui.run.afl.launcher import ALWAYS, DEFAULTS
+
+        say(f"afl-fuzz gets {_assignments(ALWAYS)}; and, unless set, {_assignments(DEFAULTS)}")
     made = f", {several(found.made, 'input was', 'inputs were')} made" if found.made else ""
     built = ", its target can be built" if options.build else ""
     say(f"{file} is valid{', its target can be loaded' * imported}{made}{built}")
     if buildable and not options.build:
         say("target.build was not run: fuzztui check --build tries it")
     return DONE
+
+
+def _assignments(variables: Mapping[str, str]) -> str:
+    return " ".join(f"{name}={value}" for name, value in variables.items())
 
 
 def _build(loaded: FrozenCampaign) -> None:

@@ -20,7 +20,7 @@ import psutil
 from fuzztui.engines.text.block import BLOCK
 from fuzztui.engines.text.rules import UNPARSED
 from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
-from fuzztui.kernel.base.files import read_json, read_regular
+from fuzztui.kernel.base.files import read_if_regular, read_json, read_regular
 from fuzztui.kernel.model.state import Instance
 from fuzztui.kernel.wire.commands import SetMixture, TypeCommand, WeighMutator, names_of
 from fuzztui.kernel.wire.events import InstanceHello, Message
@@ -47,7 +47,7 @@ from fuzztui.run.process.library import steering_library, text_library
 from fuzztui.run.process.service import ServiceContext
 from fuzztui.run.triage.afl import AflTriage
 
-_DEFAULTS = {
+DEFAULTS = {
     "AFL_SKIP_CPUFREQ": "1",
     "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1",
     "AFL_NO_AFFINITY": "1",
@@ -60,7 +60,7 @@ _DEFAULTS = {
 Variables that the user has exported, or set in ``target.env``, override these.
 """
 
-_ALWAYS = {"AFL_NO_UI": "1", "AFL_AUTORESUME": "1"}
+ALWAYS = {"AFL_NO_UI": "1", "AFL_AUTORESUME": "1"}
 """Variables that users cannot override. AUTORESUME: a start from the seeds deletes no work."""
 
 _MUTATORS = "AFL_CUSTOM_MUTATOR_LIBRARY"
@@ -78,6 +78,7 @@ _SIGNALLED: Mapping[str, int] = {
 MAX_COMMAND_LINE = 8000
 """Characters of a command line in the log."""
 
+CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
 _SEED_RANGE = 1 << 31
 _VERSION = re.compile(r"afl-fuzz(?:\+\+)?\s*([0-9][0-9A-Za-z.]*)")
 
@@ -137,6 +138,14 @@ class AflFuzz(Launcher):
                     f"[text]: afl-fuzz needs the mutator as a library: {reason}. Without [text] "
                     'it mutates bytes; engine.kind = "text" needs no library'
                 )
+        if (read_if_regular(CORE_PATTERN, 200) or b"").startswith(b"|"):
+            text = (
+                f"{CORE_PATTERN} passes crashes to a program, so that they may be taken for hangs"
+            )
+            warnings = [
+                *warnings,
+                Message("warning", f"{text}: echo core | sudo tee {CORE_PATTERN}"),
+            ]
         return warnings
 
     def prepare(self, campaign: Campaign, run_dir: RunDir, index: int) -> Launch:
@@ -163,7 +172,10 @@ class AflFuzz(Launcher):
         ]
         mutators = [*filter(None, (plan.library, self._mutator() if plan.textual else None))]
         cpu_given = "-b" in Options((tuple(options),)).flags
-        env = _environment(plan, run_dir, name, mutators, cpu_given=cpu_given)
+        pinned = cpu_given or bool(campaign.engine["pin"])
+        env = _environment(plan, run_dir, name, mutators, pinned=pinned)
+        if campaign.engine["pin"] and not cpu_given:
+            env = {"AFL_TRY_AFFINITY": "1", **env}
         if plan.textual:
             env |= _textual(campaign, run_dir, directory, options)
         assignments = [f"{key}={value}" for key, value in env.items()]
@@ -319,14 +331,14 @@ def _common_options(campaign: Campaign, index: int, resumed: bool) -> Options:
 
 
 def _environment(
-    plan: _Plan, run_dir: RunDir, name: str, mutators: list[Path], *, cpu_given: bool
+    plan: _Plan, run_dir: RunDir, name: str, mutators: list[Path], *, pinned: bool
 ) -> dict[str, str]:
     """Environment variables of one instance, in addition to those of the supervisor."""
     given = {**os.environ, **plan.env}
-    env = {key: value for key, value in _DEFAULTS.items() if key not in given}
-    if cpu_given or "AFL_TRY_AFFINITY" in given:
+    env = {key: value for key, value in DEFAULTS.items() if key not in given}
+    if pinned or "AFL_TRY_AFFINITY" in given:
         env.pop("AFL_NO_AFFINITY", None)
-    env |= {**plan.env, **_ALWAYS}
+    env |= {**plan.env, **ALWAYS}
     if port := statsd_port(run_dir, name):
         env |= {
             "AFL_STATSD": "1",

@@ -36,7 +36,7 @@ def home(tmp_path):
 @pytest.fixture
 def afl(monkeypatch):
     """A launcher to which the machine's own settings and compilers do not matter."""
-    for name in [*launcher._DEFAULTS, "AFL_CUSTOM_MUTATOR_LIBRARY", "AFL_PYTHON_MODULE"]:
+    for name in [*launcher.DEFAULTS, "AFL_CUSTOM_MUTATOR_LIBRARY", "AFL_PYTHON_MODULE"]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(launcher, "steering_library", lambda *progress: (LIBRARY, ""))
     return AflFuzz()
@@ -47,7 +47,14 @@ def campaign(home: RunDir, instances: int = 1, trials: int = 0, seed: int = 7, *
         "command": ["/bin/target", "@@"], "build": "", "source": "/src", "cmplog": "",
         "timeout_s": 1.0, "memory_bytes": 0, "env": {}, "cwd": "/src",
     }  # fmt: skip
-    engine = {"seeds": [], "dictionary": [], "extra_args": [], "options": {}, "afl_path": None}
+    engine = {
+        "seeds": [],
+        "dictionary": [],
+        "extra_args": [],
+        "options": {},
+        "afl_path": None,
+        "pin": False,
+    }
     for name, value in tables.items():
         table = target if name in target else engine
         assert name in table
@@ -230,6 +237,29 @@ def test_a_processor_of_the_users_choice(afl, home):
     assert "AFL_NO_AFFINITY" not in started(afl, home, extra_args=["-b", "1"]).env
     assert "AFL_NO_AFFINITY" not in started(afl, home, options={"main": ["-b0"]}).env
     assert "AFL_NO_AFFINITY" not in started(afl, home, env={"AFL_TRY_AFFINITY": "1"}).env
+    pinned = started(afl, home, pin=True).env
+    assert "AFL_NO_AFFINITY" not in pinned
+    assert pinned["AFL_TRY_AFFINITY"] == "1"
+    assert "AFL_TRY_AFFINITY" not in started(afl, home, pin=True, extra_args=["-b", "1"]).env
+
+
+def test_the_variables_of_afl_are_documented():
+    page = (Path(__file__).parents[3] / "docs/afl.md").read_text()
+    for name, value in {**launcher.DEFAULTS, **launcher.ALWAYS}.items():
+        assert f"`{name}={value}`" in page
+
+
+def test_a_core_pattern_that_hides_crashes_is_a_warning(afl, home, tmp_path, monkeypatch):
+    pattern = tmp_path / "core_pattern"
+    monkeypatch.setattr(launcher, "CORE_PATTERN", pattern)
+    fuzzer = tmp_path / "afl-fuzz"
+    fuzzer.write_text("#!/bin/sh\n")
+    fuzzer.chmod(0o755)
+    of = campaign(home, command=["/bin/sh"], afl_path=str(tmp_path))
+    for text, warned in (("core\n", False), ("|/usr/share/apport/apport %p\n", True)):
+        pattern.write_text(text)
+        messages = afl.setup(of, home, lambda _: None)
+        assert any("echo core | sudo tee" in m.text for m in messages) is warned
 
 
 # -------------------------------------------------------------------------- steering

@@ -32,7 +32,7 @@ def home(tmp_path):
 
 @pytest.fixture
 def afl(monkeypatch):
-    for name in [*launcher._DEFAULTS, "AFL_CUSTOM_MUTATOR_LIBRARY", "AFL_PYTHON_MODULE"]:
+    for name in [*launcher.DEFAULTS, "AFL_CUSTOM_MUTATOR_LIBRARY", "AFL_PYTHON_MODULE"]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(launcher, "steering_library", lambda *progress: (STEER, ""))
     monkeypatch.setattr(launcher, "text_library", lambda *progress: (TEXT, ""))

@@ -92,6 +92,13 @@ AFL_ENGINE = (
         default={},
     ),
     Key(
+        "pin",
+        "boolean",
+        "Bind each instance to a core of its own, as long as one is free (AFL_TRY_AFFINITY). "
+        "Without, the kernel moves instances between cores, which suits a shared machine.",
+        default=False,
+    ),
+    Key(
         "afl_path",
         "directory",
         "The directory of the AFL++ programs to use. Default: those on PATH.",
