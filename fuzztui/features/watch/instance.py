@@ -221,6 +221,7 @@ class WatchedInstance:
             pid=self._pid,
             unable=dict(_UNABLE),
             directory=self.path,
+            command_line=self.figures.command_line,
         )
 
     def counted(self, stats: Stats) -> Stats:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from fuzztui.features.watch.plot_data import Plot, PlotRow
+from fuzztui.kernel.wire.afl import MAX_COMMAND_LINE
 from fuzztui.kernel.wire.events import Stats
 from fuzztui.run.observe.fuzzer_stats import own_rate, whole
 from fuzztui.run.observe.pace import FILES_S, STEPS, UNKNOWN, Pace
@@ -164,6 +165,11 @@ class WatchedStats:
     def version(self) -> str:
         """Version of AFL; "": unknown."""
         return self._file.values.get("afl_version", "")[:100]
+
+    @property
+    def command_line(self) -> str:
+        """The command line in ``fuzzer_stats``; an empty string if it has none."""
+        return self._file.values.get("command_line", "")[:MAX_COMMAND_LINE]
 
     @property
     def target(self) -> str:

@@ -137,7 +137,9 @@ def instance_state(state: State, e: InstanceState, touched: ChangesBuilder) -> N
         i.ended_t = state.t
     if e.state in IDLE_STATES:
         gone = e.state in GONE_STATES
-        _set_rate(state, i, 0.0)
+        if i.execs_per_sec > 0:
+            _set_rate(state, i, 0.0)
+        i.execs_per_sec = 0.0  # no point if no rate was known: a turn may be too short for one
         if gone:
             _set_cpu(state, i, 0.0)
             i.rss = i.processes = 0

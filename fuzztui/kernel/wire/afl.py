@@ -36,6 +36,9 @@ OLD_NAMES = {
 }
 """AFL 2.5x's names of today's keys in ``fuzzer_stats`` and columns of ``plot_data``."""
 
+MAX_COMMAND_LINE = 8000
+"""Characters of a command line in the log."""
+
 NOT_SHOWN = {
     "start_time", "last_update", "run_time", "fuzzer_pid", "cycles_wo_finds", "time_wo_finds",
     "fuzz_time", "calibration_time", "cmplog_time", "sync_time", "trim_time", "execs_per_sec",

@@ -22,6 +22,7 @@ from fuzztui.engines.text.rules import UNPARSED
 from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
 from fuzztui.kernel.base.files import read_if_regular, read_json, read_regular
 from fuzztui.kernel.model.state import Instance
+from fuzztui.kernel.wire.afl import MAX_COMMAND_LINE
 from fuzztui.kernel.wire.commands import SetMixture, TypeCommand, WeighMutator, names_of
 from fuzztui.kernel.wire.events import InstanceHello, Message
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
@@ -75,9 +76,6 @@ _SIGNALLED: Mapping[str, int] = {
     "resume": signal.SIGCONT,
     "skip-current": signal.SIGUSR1,
 }
-MAX_COMMAND_LINE = 8000
-"""Characters of a command line in the log."""
-
 CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
 _SEED_RANGE = 1 << 31
 _VERSION = re.compile(r"afl-fuzz(?:\+\+)?\s*([0-9][0-9A-Za-z.]*)")
