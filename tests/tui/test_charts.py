@@ -182,6 +182,16 @@ def test_curves_differ_without_colour():
     assert alone[3][AXIS + 3] not in (upper_row, " ")
 
 
+def test_of_curves_that_cross_the_lower_one_is_in_front_at_each_time():
+    """Else the one that is higher at the end would be hidden before."""
+    early = Curve("early", "x", [0.0, 50.0], [2.0, 10.0])
+    late = Curve("late", "y", [0.0, 50.0], [9.0, 5.0])
+    chart = chart_of([early, late], View(now=100.0, still=True))
+    bottom = chart.paint(60, 9)[7][1:]
+    styles = [span.style for span in bottom for _ in span.text]
+    assert "x" in styles[2] and "y" in styles[-2]
+
+
 def test_marks_are_drawn_where_they_belong():
     log = started().add(ev.CampaignState("paused"), dt=10).add(ev.CampaignState("running"), dt=10)
     log.add(

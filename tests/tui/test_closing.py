@@ -10,7 +10,7 @@ from mutated import mutated
 
 from fuzztui.kernel.wire import events as ev
 from fuzztui.run.home.finding import TEST_FILE
-from fuzztui.tui.base.chart import WAITING
+from fuzztui.tui.base.chart import WAITING, Chart
 from fuzztui.tui.frame.footer import actions_for
 from fuzztui.tui.labels.closing import MAX_COMMANDS, MAX_LISTED, closing_rows
 from fuzztui.tui.labels.run_files import set_file
@@ -77,6 +77,24 @@ async def test_in_a_low_terminal_the_card_is_whole_and_events_keep_rows(
         assert all(command.replace(" ", "") in painted for command in commands)
         await d.pilot.resize_terminal(80, 33)
         await d.until(lambda: charts.display)
+
+
+async def test_in_a_low_terminal_a_key_shows_the_charts_then_the_card_again(drive):
+    async with drive(running(), size=(80, 24)) as d:
+        charts, card = d.screen.query_one(ChartGrid), d.screen.query_one(ClosingCard)
+        ended(d.log)
+        await d.ready()
+        await d.until(lambda: card.display and not charts.display)
+        seen = []
+        while not card.display or not seen:
+            await d.press("v")
+            if charts.display:
+                seen.append([c._graph.title for c in d.screen.query(Chart) if c.display])
+            await d.still()
+        assert len(seen) > 1 and all(seen) and len({*map(tuple, seen)}) == len(seen)
+        await d.until(lambda: not charts.display)
+        await d.press("w")
+        await d.until(lambda: charts.display and not card.display)
 
 
 async def test_in_a_common_terminal_events_keep_rows_beside_charts(drive, tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ import pytest
 from fakes import running
 from sourced import PATH, sourced
 
-from fuzztui.tui.app.find import FindScreen, campaign_objects, matching
+from fuzztui.tui.app.find import CampaignObject, FindScreen, campaign_objects, matching
 from fuzztui.tui.base.themed import MAX_NOTIFIED
 from fuzztui.tui.frame.box import BoxScreen
 
@@ -18,6 +18,15 @@ def test_all_kinds_of_objects_are_found_by_their_words():
     assert all(one.kind == "mutant" for one in matching(objects, "mutant items"))
     assert not [*matching(objects, "no such words")]
     assert len([*matching(objects, "")]) == len(objects)
+
+
+def test_those_whose_name_matches_come_before_those_in_a_path_that_does():
+    objects = [
+        CampaignObject("function", "load", "source", "1", "lib/_parser.py"),
+        CampaignObject("function", "parse_value", "source", "2", "lib/_parser.py"),
+        CampaignObject("entry", "main/1", "corpus", "3"),
+    ]
+    assert [one.key for one in matching(objects, "parse")] == ["2", "1"]
 
 
 def test_texts_of_a_target_are_drawn_as_they_are():

@@ -132,5 +132,6 @@ def test_an_ended_run_is_read_once(tmp_path):
     first = read_preview(look, None)
     assert read_preview(look, first) is first
     assert read_preview(other, first).run == other.run
+    assert first.over, "so that its chart ends with the campaign"
     make_run(tmp_path / "run", stats=9)
     assert read_preview(look, first).now > first.now

@@ -72,6 +72,11 @@ def test_the_preview_is_one_line():
     assert bytes_preview(b"") == ""
 
 
+def test_the_preview_of_a_text_with_some_bytes_is_text_with_escapes():
+    assert bytes_preview(b'{"na\xffme": "a b",\n  1}') == '{"na\\xffme": "a b", 1}'
+    assert bytes_preview(b"GIF\xff\xfe\x01\x02\x03") == "47 49 46 ff fe 01 02 03"
+
+
 @given(st.binary(max_size=200), st.binary(max_size=200), st.sampled_from(VIEWS), st.text())
 def test_any_input_can_be_drawn(data, before, view, text):
     for form in ("text", "value", "image", "?"):

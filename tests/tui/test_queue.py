@@ -21,9 +21,10 @@ from fuzztui.features.mutants.screen.context import MutantContext
 from fuzztui.features.mutants.screen.group_menu import ScopeMenu, ScopeScreen
 from fuzztui.features.mutants.screen.groups import MutantGroup
 from fuzztui.features.mutants.screen.screen import MutantsScreen
+from fuzztui.features.source.index import SourceIndex
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.progress import NO_TURN, PHASES, WAITING, phase
-from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.progress import NO_TURN, PHASES, WAITING, phase, verdict
+from fuzztui.kernel.model.state import Changes, State
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.commands import (
     MarkEquivalent,
@@ -99,7 +100,7 @@ async def test_before_there_is_any_mutant_it_says_what_is_done(drive):
 
 @pytest.mark.slow
 async def test_narrowed_to_a_phase(drive):
-    async with drive(midway(), press="4ff") as d:
+    async with drive(midway(), press="4fff") as d:
         await d.until(lambda: d.row_keys() == [M[2], M[1], M[0]])
         assert "done 3/40" in d.text()
         await d.press("m")
@@ -467,12 +468,12 @@ async def test_waits_of_neighbours_differ(drive):
 async def test_nothing_covers_or_cuts_what_matters(drive):
     log = midway().add(ev.MutantState("", M[4], "pending", steer="promoted"))
     log.add(ev.MutantProgress(M[12], "fuzzing", "m6"))
-    async with drive(log, size=(80, 24), press="4ifff") as d:
+    async with drive(log, size=(80, 24), press="4if") as d:
         now = next(line for line in d.lines() if line.startswith(" now"))
         assert "02:10/05:00   and 1 more" in now
         assert now.rstrip().endswith("1 of 30 more")
         assert "▲ ▔ budget ends" in d.text()
-    async with drive(log, size=(120, 40), press="4ff", shows="done 3/40") as d:
+    async with drive(log, size=(120, 40), press="4fff", shows="done 3/40") as d:
         assert "verdict" in next(line for line in d.lines() if "done 3/40" in line)
 
 
@@ -666,6 +667,23 @@ async def test_hostile_text_is_only_text(drive):
             await d.press(key)
             d.assert_lacks("\x1b", "\u202e")
         await d.press("4", "j", "j", "j", "m", "escape", "f", "f")
+
+
+def test_a_file_has_the_score_of_the_mutants_with_a_verdict():
+    state, index = midway().state, SourceIndex()
+    index.take(state, Changes(reset=True))
+    (path,) = index.paths()
+    file = next(iter(index.nodes(path, path, every=True)))
+    verdicts = [verdict(mutant) for mutant in state.mutants.values()]
+    assert file.killed == verdicts.count("killed") > 0
+    assert file.score == file.killed / len([*filter(None, verdicts)])
+    assert file.left > file.survivors, "mutants without a turn can be killed yet"
+
+
+def test_details_have_the_words_of_the_table():
+    log = begun(1).add(ev.MutantProgress(M[0], "collecting", "m1"))
+    (first, *_) = worklist_mutant_lines(log.state.mutants[M[0]], log.state, None, TurnDetail())
+    assert "transferring" in "".join(span.text for span in first)
 
 
 def test_a_mutant_of_which_the_log_says_nothing_is_drawn():

@@ -51,6 +51,15 @@ def test_the_moments_of_a_campaign():
     assert bursts[0].key == "main/901" and bursts[0].screen == "corpus"
 
 
+def test_a_command_names_the_line_of_its_mutant():
+    log = mutated(count=40, seconds=60)
+    mutant = next(iter(log.state.mutants.values()))
+    promote = {"c": "promote-mutants", "select": mutant.id}
+    log.add(ev.CommandIssued("c1", promote, "ann@box"), ev.CommandApplied("c1", "main", 3000))
+    (command,) = [moment for moment in story(log.state) if moment.kind == "command"]
+    assert command.text.startswith(f"ann@box: promote-mutants {mutant.file}:{mutant.line}; ")
+
+
 def test_a_pause_is_no_plateau():
     log = running(1)
     finds(log, 2.0, 5000)

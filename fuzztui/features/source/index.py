@@ -8,6 +8,7 @@ from typing import Final
 from fuzztui.features.source.fold import FileLines, LineCoverage
 from fuzztui.features.source.tree import CodeNode, FileTree
 from fuzztui.features.targeting.fold import GoalRow, goal_line, goal_rows
+from fuzztui.kernel.model.progress import verdict
 from fuzztui.kernel.model.state import Changes, Finding, Mutant, State
 from fuzztui.kernel.wire.frames import parse_frames
 
@@ -102,7 +103,9 @@ class SourceIndex:
             self.mutants.setdefault(path, {}).setdefault(line, []).append(id)
             tree.add(line, "mutants", 1)
         survives = mutant.survives and not mutant.accepted
-        now = "killed" if mutant.state == "killed" else "survivors" if survives else ""
+        judged = verdict(mutant) if mutant.stage else mutant.state  # in a worklist after its turn
+        left = "survivors" if judged else "unjudged"
+        now = "killed" if judged == "killed" else left if survives else ""
         self._kinds[id] = now
         if now != before:
             tree.add(line, before or "", -1)

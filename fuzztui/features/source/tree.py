@@ -27,6 +27,8 @@ class CodeNode:
     mutants: int = 0
     killed: int = 0
     survivors: int = 0
+    unjudged: int = 0
+    """Mutants of a worklist without a verdict: they have had no turn, or were rejected."""
     findings: int = 0
 
     @property
@@ -34,6 +36,11 @@ class CodeNode:
         """The share of the mutants that are killed; None: no mutant counts."""
         counted = self.killed + self.survivors
         return self.killed / counted if counted else None
+
+    @property
+    def left(self) -> int:
+        """The mutants that no input has killed, though one could."""
+        return self.survivors + self.unjudged
 
 
 def node_key(path: str, first: int, function: str) -> str:
@@ -44,7 +51,9 @@ def node_key(path: str, first: int, function: str) -> str:
 MAX_INSIDE: Final = 1_000_000
 """Lines of a file's functions, nested ones counted again; functions beyond have no numbers."""
 
-_COUNTS: Final = ("covered", "frontier", "mutants", "killed", "survivors", "findings")
+_COUNTS: Final = (
+    "covered", "frontier", "mutants", "killed", "survivors", "unjudged", "findings",
+)  # fmt: skip
 
 
 class FileTree:

@@ -51,6 +51,8 @@ class Moment:
     text: str
     screen: str = ""
     key: str = ""
+    size: int = 0
+    """Edges and kills that a burst brought."""
 
 
 def story(state: State) -> list[Moment]:
@@ -112,7 +114,7 @@ def _findings(state: State) -> Iterator[Moment]:
         what = first.title or first.signature or first.file
         place = f" at {first.place}" if first.place else ""
         ordinal = "first " if n == 0 else ""
-        text = f"{ordinal}{kind_of(first.category).label}: {what}{place}"
+        text = f"{ordinal}{kind_of(first.category).noun}: {what}{place}"
         yield _moment(first.t, "finding", text, "findings", first.key)
 
 
@@ -127,7 +129,8 @@ def _bursts(state: State, gains: Gains) -> Iterator[Moment]:
         by = f" by {listed(gain.entries, 1)}" if gain.entries else ""
         key = gain.entries[0] if gain.entries else ""
         screen = "corpus" if key or not gain.kills else "mutants"
-        yield _moment(gain.t, "burst", f"{gain_text(gain)} in {span(width)}{by}", screen, key)
+        text = f"{gain_text(gain)} in {span(width)}{by}"
+        yield Moment(gain.t, "burst", brief(text, _MAX_TEXT), screen, key, gain.size)
 
 
 def _plateau(state: State, gains: Gains) -> Iterator[Moment]:
@@ -170,7 +173,10 @@ def _commands(state: State, gains: Gains) -> Iterator[Moment]:
         receipt = receipt_of(state, of[0].id) if len(of) == 1 else None
         after = f"{gain_text(gain)} in the {span(length)} after"
         followed = f"{receipt.text}; {after}" if receipt is not None else after
-        text = f"{of[0].by}: {brief(command.summary, 80)}{more}; {followed}"
+        what, mutant = command.summary, state.mutants.get(str(of[0].command.get("select")))
+        if mutant is not None and mutant.file:  # no row shows its id
+            what = what.replace(mutant.id, f"{mutant.file}:{mutant.line}")
+        text = f"{of[0].by}: {brief(what, 80)}{more}; {followed}"
         yield _moment(of[0].t, "command", text, "log", str(of[0].seq))
 
 

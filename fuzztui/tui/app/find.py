@@ -12,6 +12,7 @@ from textual.binding import BindingType
 from textual.command import CommandPalette, Hit, Hits, Provider
 
 from fuzztui.kernel.model.state import State
+from fuzztui.tui.app.palette_commands import MARGIN
 from fuzztui.tui.base.dialogs import LEAVES
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.host import host
@@ -27,9 +28,16 @@ class CampaignObject(NamedTuple):
     """One object, and where it is: the row ``key`` of a screen."""
 
     kind: str
-    text: str
+    name: str
     screen: str
     key: str
+    about: str = ""
+    """What it is also found by, after those whose name matches: a path, for example."""
+
+    @property
+    def text(self) -> str:
+        """The name, and what else is known."""
+        return f"{self.name}  {self.about}".rstrip()
 
     @property
     def line(self) -> str:
@@ -52,7 +60,7 @@ def campaign_objects(state: State) -> Iterator[CampaignObject]:
         for function in row.functions:
             lines, _, name = function.partition(" ")
             key = f"{path}:{lines.partition('-')[0]}"
-            yield CampaignObject("function", f"{name}  {path}", "source", key)
+            yield CampaignObject("function", name, "source", key, path)
     for command in state.commands.values():
         if command.seq:
             text = f"{command_text(command.command)}  {command.by}"
@@ -66,12 +74,17 @@ def campaign_objects(state: State) -> Iterator[CampaignObject]:
 
 
 def matching(objects: Iterable[CampaignObject], query: str) -> Iterator[CampaignObject]:
-    """Yield the objects whose lines contain all words of a query, in any case."""
-    words = query.casefold().split()
+    """Yield the objects whose lines contain all words of a query, in any case.
+
+    Those whose name has the words are first: a path has many functions.
+    """
+    words, others = query.casefold().split(), []
     for one in objects:
-        text = f"{one.kind} {one.text}".casefold()
-        if all(word in text for word in words):
+        if all(word in f"{one.kind} {one.name}".casefold() for word in words):
             yield one
+        elif all(word in f"{one.kind} {one.text}".casefold() for word in words):
+            others.append(one)
+    yield from others
 
 
 class FindScreen(CommandPalette):
@@ -87,7 +100,8 @@ class FindScreen(CommandPalette):
                 """Yield the first objects that match."""
                 app = host(self.app)
                 for n, one in enumerate(islice(matching(objects, query), MAX_HITS)):
-                    text = Text(one.line, no_wrap=True, overflow="ellipsis")
+                    text = Text(one.line)
+                    text.truncate(max(0, self.app.size.width - MARGIN), overflow="ellipsis")
                     go = partial(app.go_to_row, one.screen, one.key)
                     yield Hit(1 - n / (2 * MAX_HITS), text, go, one.line)
 

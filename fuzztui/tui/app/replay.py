@@ -40,6 +40,8 @@ class Player:
         self.playing = playing
         self.kind = ANY
         """The kind of marks to which keys jump."""
+        self.gain_t = -1.0
+        """Campaign time of the gain to which a key has jumped last; -1: none."""
 
     def now(self) -> float:
         """Return the clock's campaign time in seconds."""
@@ -121,13 +123,16 @@ class ReplayControls(CampaignControls):
             self._to_mark(self.marks.before(self.player.kind, self.now() - NEAR_S), "before")
 
     def do_replay_gain(self, by: int) -> None:
-        """Pause at the largest gain; from a gain, at the one that is ``by`` ranks smaller."""
+        """Pause at the largest gain; from there, at the one that is ``by`` ranks smaller."""
         if self.player is None:
             return
         if self.player.playing:
             self.player.toggle()
         timeline = self.screen_stack[0].query_one(Timeline)
-        if (t := timeline.gain_by_rank(self.now(), by)) is not None:
+        before = self.player.gain_t
+        from_there = abs(self.now() - before) < NEAR_S
+        if (t := timeline.gain_by_rank(before if from_there else None, by)) is not None:
+            self.player.gain_t = t
             self.seek(t)
         else:
             self.say(f"No {'smaller' if by > 0 else 'larger'} gain of edges and kills.")

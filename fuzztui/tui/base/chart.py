@@ -260,8 +260,13 @@ class Chart(Canvas):
         """Rows of the plot, with their labels."""
         low, high = bounds
         thin = area(shadow, height, low, high, 0).drawn if shadow else [()] * height
-        # The lower curve is in front, or the higher one would cover it.
+        # The lower curve is in front, or the higher one would cover it: of equal ones that which is
+        # the lower one at the end.
         order = sorted(sampled, key=lambda one: -next(filter(None, reversed(one.values)), 0.0))
+        fronts = [
+            sorted(range(len(order)), key=lambda n: -(order[n].values[2 * x + 1] or 0.0))
+            for x in range(axis.cells)
+        ]
         solid = len(self._graph.curves) == 1
         layers = [
             (
@@ -283,6 +288,7 @@ class Chart(Canvas):
                     TextSpan("≈", "hang") if cut else TextSpan(corner, "rule"),
                     *_row(
                         layers,
+                        fronts,
                         y,
                         _Over(cursor, divide, thin[y]),
                         grid=label is not None and y < height - 1,
@@ -371,12 +377,13 @@ def _moment(t: float) -> str:
 
 def _row(
     layers: Sequence[tuple[str, Area]],
+    fronts: Sequence[Sequence[int]],
     y: int,
     over: _Over,
     *,
     grid: bool,
 ) -> list[TextSpan]:
-    """One row of areas on top of each other, the last one in front.
+    """One row of areas on top of each other, by cell in the order ``fronts``: the last is in front.
 
     The dots of the ghost are added, or left out where there is an area.
 
@@ -391,7 +398,7 @@ def _row(
     cells: list[tuple[str, str]] = []
     for x in range(len(rows[0][1])):
         bits, style = 0, ""
-        for name, filled, drawn, above in rows:
+        for name, filled, drawn, above in (rows[n] for n in fronts[x]):
             if inside := filled[x]:
                 bits = (bits & ~inside) | drawn[x]
                 style = f"soft {name}" if above and above[x] else name

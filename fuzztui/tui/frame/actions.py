@@ -71,6 +71,11 @@ CHARTS = (
         "Show other charts: findings, corpus, growth per minute, library code", footer=18),
     _chart_action("overview.story", ("y",), "Story",
         "Show the moments that mattered in place of the latest events, or these again", footer=20),
+    _chart_action("overview.gain", ("right_square_bracket",), "Largest gain",
+        "Show the largest gain of edges and kills in the story (enter: what brought it); again: the"
+        " next smaller one", mode="live", args=(1,)),
+    _chart_action("overview.larger_gain", ("left_square_bracket",), "Larger gain",
+        "Go back to the next larger gain", mode="live", run="overview.gain", args=(-1,)),
     _chart_action("overview.ghost", ("o",), "Earlier run",
         "Show or hide, as a thin line, the earlier run of the same target"),
     _chart_action("overview.ghost_of", ("O",), "Compare",

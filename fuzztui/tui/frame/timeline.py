@@ -109,16 +109,20 @@ class Timeline(Canvas):
             self._pointed = cell
             self.repaint()
 
-    def gain_by_rank(self, now: float, by: int) -> float | None:
-        """Return the time of the gain that is ``by`` ranks smaller than the one at time ``now``.
+    def gain_by_rank(self, before: float | None, by: int) -> float | None:
+        """Return the time of the gain that is ``by`` ranks smaller than the one at ``before``.
 
-        If there is none at ``now``, it is the largest gain. None: there is no such gain.
+        None for ``before``: the largest gain. Returns None if there is no such gain.
         """
+        ranks = self._ranks()
+        times = [self._gains[n].t for n in ranks]
+        wanted = times.index(before) + by if before in times else 0
+        return times[wanted] if 0 <= wanted < len(times) else None
+
+    def _ranks(self) -> list[int]:
+        """The cells with a gain, the largest first; the start, which has the seeds, is the last."""
         ranks = ranking(self._gains)
-        here = (r for r, n in enumerate(ranks) if abs(self._gains[n].t - now) < NEAR_S)
-        at = next(here, None)
-        wanted = 0 if at is None else at + by
-        return self._gains[ranks[wanted]].t if 0 <= wanted < len(ranks) else None
+        return sorted(ranks, key=lambda cell: cell == min(ranks))
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw play sign, speed, time, bar and end; below, the gain, and the marks to jump to."""
@@ -161,11 +165,11 @@ class Timeline(Canvas):
         if gain is None or not gain.size:
             at = format.clock(self._position.end * cell / max(1, self._bar - 1))
             return f"{at}: no gain" if self._pointed >= 0 else ""
-        ranks = ranking(self._gains)
+        ranks = self._ranks()
         brought = [f"+{several(gain.edges, 'edge')}"] if gain.edges else []
         brought += [f"+{several(gain.kills, 'kill')}"] if gain.kills else []
         brought += [plain(listed(gain.entries, named))] if gain.entries else []
-        rank = f"gain {ranks.index(cell) + 1:,} of {len(ranks):,}"
+        rank = "start" if cell == ranks[-1] else f"gain {ranks.index(cell) + 1:,} of {len(ranks):,}"
         return f"{format.clock(gain.t)}, {rank}: {', '.join(brought)}"
 
     def _jumps(self, width: int) -> list[TextSpan]:

@@ -75,8 +75,6 @@ def facts(instance: Instance, state: State, status: Status) -> Iterator[Fact]:
     if instance.peers:
         renewed = instance.state in REPORTING and not status.is_out_of_reach(instance)
         yield Fact("imports from", _peers(instance, state.instances, renewed=renewed))
-    if age := slow_age(instance, status):
-        yield fact("stability and map size", f"{age} old", "muted")
     yields = status.yields.instances.get(instance.id)
     if yields is not None and yields.whole.known:
         words = f"{rate_words(yields.whole)}; lately {rate_words(yields.late)}"
@@ -86,6 +84,8 @@ def facts(instance: Instance, state: State, status: Status) -> Iterator[Fact]:
     about += [f"pid {instance.pid}"] if instance.pid > 0 else []
     if any(about):
         yield fact("engine", " ".join(word for word in about if word))
+    if age := slow_age(instance, status):
+        yield fact("stability and map size", f"{age} old", "muted")
     if there is not None and not there.in_trouble:
         yield from host_facts(there, status, named=True)
     if instance.directory:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fuzztui.features.fuzzfirst.fold import WAIT, file_of, same_program
 from fuzztui.features.fuzzfirst.screen.mutant_details import commands_about, head_line, killed_text
-from fuzztui.features.fuzzfirst.screen.worklist import progress_glyph
+from fuzztui.features.fuzzfirst.screen.worklist import progress_glyph, progress_label
 from fuzztui.features.fuzzfirst.screen.worklist_text import (
     earlier_text,
     roadblock_text,
@@ -77,7 +77,7 @@ def worklist_mutant_lines(
 ) -> list[Line]:
     """Return the details of a mutant; ``tight``: only some lines have room."""
     sign = progress_glyph(mutant, mutants_phase=turn.can_run)
-    head = head_line(mutant, sign, sign.state, turn.pending)
+    head = head_line(mutant, sign, progress_label(sign.state), turn.pending)
     gap: list[Line] = [] if tight else [[]]
     lines = [head, *since_lines(state, mutant.id), *gap]
     lines += [*change_of_line(mutant, source, 1 if tight else AROUND), *gap]

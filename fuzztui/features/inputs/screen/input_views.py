@@ -23,6 +23,8 @@ VIEWS: Final = (INPUT, BYTES, CHANGES)
 _MAX_COMPARED: Final = 4096
 """Characters or bytes of two inputs that are compared."""
 
+_PRINTABLE = frozenset({*b"\t\n\r", *range(0x20, 0x7F)})
+
 _PICTURE = re.compile(r"([1-9]\d?)x([1-9]\d?):((?:[0-9a-f]{6})+)")
 
 
@@ -64,10 +66,16 @@ def value_preview(text: str) -> str:
 
 
 def bytes_preview(data: bytes) -> str:
-    """Return the start of a file for one line: its text, or its bytes in hexadecimal."""
+    """Return the start of a file for one line: its text, or its bytes in hexadecimal.
+
+    A text with few other bytes, as mutations make them, is text with escapes.
+    """
     if Preview(data, len(data)).is_text:
         return " ".join(data.decode(errors="replace").split())
-    return data[:24].hex(" ", 1)
+    start = data[:24]
+    if 4 * sum(byte in _PRINTABLE for byte in start) >= 3 * len(start) > 0:
+        return " ".join(data.decode(errors="backslashreplace").split())
+    return start.hex(" ", 1)
 
 
 def _shown(shown: InputShown, width: int) -> list[Line]:

@@ -483,8 +483,8 @@ class MutantsScreen(MutantControls):
 
     @property
     def _states(self) -> Iterable[str]:
-        """The states to which the table can be filtered."""
-        return PHASES if self._queue else SIGNS
+        """The states to which the table can be filtered; waiting mutants can be promoted."""
+        return ("waiting", *(p for p in PHASES if p != "waiting")) if self._queue else SIGNS
 
     @on(ChoiceStrip.Chosen)
     def _chosen(self, event: ChoiceStrip.Chosen) -> None:

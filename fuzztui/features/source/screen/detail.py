@@ -186,6 +186,7 @@ def node_lines(node: CodeNode, measuring: Measuring) -> Iterator[Line]:
     if node.mutants:
         text = f"{node.killed:,} of {several(node.mutants, 'mutant')} killed"
         text += f", {several(node.survivors, 'survivor')}"
+        text += f", {node.unjudged:,} without a verdict" if node.unjudged else ""
         yield pair("mutants", text, "killed")
     if node.findings:
         verb = "ends" if node.findings == 1 else "end"

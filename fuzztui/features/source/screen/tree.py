@@ -45,7 +45,7 @@ def tree_columns(rows: Mapping[str, CodeNode]) -> Sequence[Column[CodeNode]]:
         figure("frontier", "frontier", lambda r: r.frontier, "alive", needs=54),
         Column("score", "score", _score_cell, of_file(_score), "right",
                number=_score, spare=True, descending=True),
-        figure("left", "left", lambda r: r.survivors, "alive"),
+        figure("left", "left", lambda r: r.left, "alive"),
         figure("findings", "finds", lambda r: r.findings, "bold crash"),
     )  # fmt: skip
 

@@ -51,6 +51,8 @@ class HomePreview:
     rows: Sequence[Row]
     now: float = 0.0
     """Campaign time."""
+    over: bool = False
+    """Whether the campaign has ended."""
     growth: ChartContent = field(default_factory=ChartContent)
     files: Files | None = None
     """The log's files that it shows; None: they may grow."""
@@ -87,7 +89,8 @@ def _preview(look: RunLook, files: Files) -> HomePreview:
     else:
         rows += _rows(state, look.summary.state)
         edges = growth_of(state, sorted(GROWING, key=lambda kind: kind[0] != "edges"))
-    return HomePreview(look.run, rows, state.t, edges, files if whole else None)
+    over = state.state in ENDED
+    return HomePreview(look.run, rows, state.t, over, edges, files if whole else None)
 
 
 def _damage(of: RunSummary) -> Iterator[Row]:
@@ -161,4 +164,4 @@ class RunPreview(Horizontal):
         text.rows = preview.rows
         text.repaint()
         chart.display = any(curve.times for curve in preview.growth.curves)
-        chart.show(preview.growth, View(preview.now, calm=True))
+        chart.show(preview.growth, View(preview.now, still=preview.over, calm=True))

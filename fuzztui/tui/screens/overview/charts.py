@@ -200,7 +200,7 @@ class ChartGrid(Grid, can_focus=True):
         super().__init__(id=id)
         self._graphs: list[ChartContent] = []
         self._view = View()
-        self._page = 0
+        self._page, self._pages = 0, 1
         self._window = 0
         self._cursor = self._pointer = -1.0
 
@@ -221,7 +221,7 @@ class ChartGrid(Grid, can_focus=True):
         charts = available(state, found=found)
         columns = min(columns, max(1, len(charts) // rows))  # no empty places
         room = columns * rows
-        pages = -(-len(charts) // room)
+        self._pages = pages = -(-len(charts) // room)
         self._page %= pages
         first = max(0, min(self._page * room, len(charts) - room))
         shown = charts[first : first + room]
@@ -258,9 +258,13 @@ class ChartGrid(Grid, can_focus=True):
 
     # -------------------------------------------------------------- actions
 
-    def turn(self, by: int) -> None:
-        """Choose the next charts, or the ones before; the caller shows them."""
-        self._page += by
+    def turn(self, by: int) -> bool:
+        """Choose the next charts, or the ones before; the caller shows them.
+
+        Returns whether they are the first ones.
+        """
+        self._page = (self._page + by) % self._pages
+        return self._page == 0
 
     def next_window(self) -> None:
         """Choose the next window of time; the caller shows it."""

@@ -37,11 +37,14 @@ class EventList(Canvas, can_focus=True):
     def __init__(self) -> None:
         super().__init__()
         self._rows: Sequence[EventRow] = ()
+        self._moments: Sequence[Moment] = ()
+        """The moments of the story, if the rows are these."""
         self._advice = ""
         self._empty = LOADING
         self._title_text = _TITLE
         self._gains: tuple[Gains, float] | None = None
         """The gains that the title shows, and the campaign time until which; None: none."""
+        self._gains_title = ""
         self._cursor = 0
         self._top = 0
 
@@ -56,10 +59,25 @@ class EventList(Canvas, can_focus=True):
 
     def show_story(self, moments: Sequence[Moment]) -> None:
         """Draw the moments of the story. The cursor stays on its moment."""
+        self._moments = moments
         self._show(_STORY, moment_rows(moments))
+
+    def go_to_gain(self, by: int) -> bool:
+        """Move the cursor to the largest gain of the story, or from a gain to one ``by`` smaller.
+
+        Returns whether there is one.
+        """
+        bursts = [n for n, moment in enumerate(self._moments) if moment.size]
+        ranks = sorted(bursts, key=lambda n: -self._moments[n].size)
+        wanted = ranks.index(self._cursor) + by if self._cursor in ranks else 0
+        if not 0 <= wanted < len(ranks):
+            return False
+        self._move(ranks[wanted] - self._cursor)
+        return True
 
     def _show(self, title: str, rows: Sequence[EventRow]) -> None:
         before = self.current if title == self._title_text else None
+        self._cursor = self._cursor if title == self._title_text else 0
         self._title_text, self._rows = title, rows
         if before is not None and self.has_focus:
             where = (before.screen, before.key)
@@ -77,9 +95,9 @@ class EventList(Canvas, can_focus=True):
         self._advice = text
         self.repaint()
 
-    def heat(self, gains: Gains, now: float) -> None:
-        """Show in the title when the gains came, from the start until ``now``."""
-        self._gains = gains, now
+    def heat(self, gains: Gains, now: float, title: str) -> None:
+        """Show in the title, after ``title``, when the gains came, from the start until ``now``."""
+        self._gains, self._gains_title = (gains, now), title
         self.repaint()
 
     @property
@@ -96,7 +114,7 @@ class EventList(Canvas, can_focus=True):
         shown = self._rows[self._top : self._top + height - 1]
         # Watched trees have long instance names; the text is more important.
         longest = max(cell_len(plain(row.described.instance)) for row in shown)
-        name = min(max(8, longest), max(8, width // 6))
+        name = 0 if self.is_story else min(max(8, longest), max(8, width // 6))
         for n, row in enumerate(shown, self._top):
             lines.append(self._line(row, width, name, under=self.has_focus and n == self._cursor))
         return lines
@@ -108,8 +126,8 @@ class EventList(Canvas, can_focus=True):
         rule = ("─", "rule")
         rest = [rule] * max(0, width - width_of(title) - 1)
         if self._gains and len(rest) >= _LEAST_STRIP:
-            title += [TextSpan("─ ", "rule"), TextSpan("gains ", "muted")]
-            del rest[-len("─ gains ") :]
+            title += [TextSpan("─ ", "rule"), TextSpan(self._gains_title, "muted")]
+            del rest[-len("─ ") - len(self._gains_title) :]
             strip = heat_strip(*self._gains, len(rest))
             rest[: len(strip)] = [cell or rule for cell in strip]
         return [*title, *merged(rest)]
@@ -117,12 +135,16 @@ class EventList(Canvas, can_focus=True):
     def _line(self, row: EventRow, width: int, name: int, *, under: bool) -> Line:
         event = row.described
         mark = "▸" if under else "●" if row.pinned else " "
-        room = max(0, width - 24 - name)
-        return [
+        instance = [TextSpan(fit(plain(event.instance), name) + "  ", "muted", str(row.seq))]
+        head: Line = [
             TextSpan(mark, "bold primary" if under else event.style, str(row.seq)),
             TextSpan(f"{format.clock(row.t):>8}  ", "muted", str(row.seq)),
             TextSpan(fit(plain(event.label), 9), event.style, str(row.seq)),
-            TextSpan(fit(plain(event.instance), name) + "  ", "muted", str(row.seq)),
+            *(instance if name else ()),
+        ]
+        room = max(0, width - width_of(head) - 2)
+        return [
+            *head,
             TextSpan(fit(plain(event.text), room), "bold" if under else "", str(row.seq)),
         ]
 
@@ -170,7 +192,7 @@ class EventList(Canvas, can_focus=True):
 
     def _scroll(self, height: int) -> None:
         """Keep the cursor in view; without the focus show the start."""
-        if not self.has_focus:
+        if self.screen.focused is not self:  # ``has_focus`` follows later
             self._cursor = self._top = 0
         self._top = max(min(self._top, self._cursor), self._cursor - max(1, height) + 1, 0)
 

@@ -220,6 +220,17 @@ class OverviewScreen(CampaignScreen):
         self.host.when_free(self._show_events)
         self.set_focus(events if self._tells_story else self.instances)
 
+    def do_overview_gain(self, by: int) -> None:
+        """Show the largest gain in the story; from a gain, the one that is ``by`` ranks smaller."""
+        self._tells_story = True
+        self.set_focus(self.query_one(EventList))
+        self.host.when_free(lambda: self._show_gain(by))
+
+    def _show_gain(self, by: int) -> None:
+        self._show_events()
+        if not self.query_one(EventList).go_to_gain(by):
+            self.notify("The story has no other gain.", timeout=2)
+
     def _show_aside(self, changes: Changes) -> None:
         aside = self.query_one(Aside)
         aside.note(changes)
@@ -234,7 +245,8 @@ class OverviewScreen(CampaignScreen):
         events.advise(status.advice)
         events.show_loading(loading=status.caught_up < 1)
         if status.mode == "live":  # in a replay the timeline shows them
-            events.heat(Gains.of(self.campaign, named=False), status.now)
+            key = BY_ID["overview.gain"].key_label(self.host.action_context())
+            events.heat(Gains.of(self.campaign, named=False), status.now, f"{key} gains ".lstrip())
         self._close(status)
         if self.query_one(ClosingCard).display:  # another screen may have been shown at the end
             self.call_after_refresh(self._make_room)
@@ -273,10 +285,12 @@ class OverviewScreen(CampaignScreen):
         self.set_class(crowded, "-crowded")
 
     def _hide_ages(self, status: Status) -> None:
-        """Hide the column of ages some time after the last age was shown."""
+        """Hide the column of ages some time after the last age was shown, or at the end."""
         if any(age_cell(i, status)[0] for i in list(self.campaign.instances.values())):
             self._last_age_t = status.now
-        elif self._last_age_t >= 0 and abs(status.now - self._last_age_t) >= CALM_S:
+        elif self._last_age_t >= 0 and (
+            status.over or abs(status.now - self._last_age_t) >= CALM_S
+        ):
             self._last_age_t = -1.0
             self.instances.remeasure("age")
 
@@ -388,9 +402,20 @@ class OverviewScreen(CampaignScreen):
             self.notify(plain(text), timeout=4)
 
     def do_overview_charts(self) -> None:
-        """Show the next charts."""
-        self.query_one(ChartGrid).turn(1)
+        """Show the next charts; after the last ones the closing card that had hidden them."""
+        charts = self.query_one(ChartGrid)
+        if not self._uncover_charts() and charts.turn(1) and self._closed_seq:
+            self.query_one(ClosingCard).display = True
+            self.call_after_refresh(self._make_room)
         self.redraw_charts()
+
+    def _uncover_charts(self) -> bool:
+        """Show the charts if the closing card has hidden them. Returns whether it had."""
+        if not (hidden := self.has_class("-crowded")):
+            return False
+        self.query_one(ClosingCard).display = False
+        self._make_room()
+        return hidden
 
     @on(ChartGrid.Turned)
     def _turned(self) -> None:
@@ -398,6 +423,7 @@ class OverviewScreen(CampaignScreen):
 
     def do_overview_ghost(self) -> None:
         """Show or hide the curves of an earlier run."""
+        self._uncover_charts()
         self.host.choose(GHOST_HIDDEN, GHOST_HIDDEN not in self.host.choices)
         if GHOST_HIDDEN not in self.host.choices and self.host.ghost is None:
             self.host.compare_with("")
@@ -405,11 +431,13 @@ class OverviewScreen(CampaignScreen):
 
     def do_overview_ghost_of(self) -> None:
         """Ask for the run whose curves are drawn in addition."""
+        self._uncover_charts()
         question = "The directory of a run, whose curves are drawn as thin lines:"
         self.app.push_screen(AskScreen("Compare", question, "runs/NAME"), self.host.compare_with)
 
     def do_overview_window(self) -> None:
         """Show the next window of time."""
+        self._uncover_charts()
         self.query_one(ChartGrid).next_window()
         self.redraw_charts()
 
