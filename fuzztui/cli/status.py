@@ -52,7 +52,7 @@ from fuzztui.kernel.model.state import Finding, Instance, State
 from fuzztui.kernel.model.stats import PASSIVE
 from fuzztui.kernel.model.story import story
 from fuzztui.kernel.model.verdicts import verdict_of
-from fuzztui.kernel.model.yields import Yields, campaign_yields, rate_words
+from fuzztui.kernel.model.yields import CampaignYields, Yields, campaign_yields, rate_words
 from fuzztui.kernel.remote.mirrored import origin_of, run_name
 from fuzztui.kernel.wire.finding_kinds import CRASH, CRASHES, KINDS
 from fuzztui.kernel.wire.verdicts import NEW, label
@@ -237,7 +237,8 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
     per_second = f"  at {speed(throughput(state))}{average}" if whole_time else ""
     least = "at least " if now.is_lower_bound else ""
     known = ", of the known mutants" if least else ""  # not "at least": a ratio may fall, too
-    discovery, yields = discovery_rate(state), campaign_yields(state).campaign
+    discovery, all_yields = discovery_rate(state), campaign_yields(state)
+    yields = all_yields.campaign
     about_mutants = stage_rows(state) if state.stage else status_rows(state)
     return [
         ("campaign", f"{state.name}  [{state.engine}]  {state.target}"),
@@ -253,6 +254,7 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
         *_reported(t, least),
         *([("discovery", discovery_text(discovery))] if discovery else []),
         *([("CPU hour", _yields(yields))] if yields.whole.known else []),
+        *_yield_rows(all_yields),
         *_shard(state),
         *((name, text + known * (name in ("mutants", "score"))) for name, text in about_mutants),
         *_rows_of_features(state, run),
@@ -431,6 +433,14 @@ def _cover(t: Totals) -> str:
     if t.stats.edges > 0 and t.stats.edges_total > 0:
         cover += f" ({t.stats.edges / t.stats.edges_total:.1%})"
     return ", ".join([cover, *(f"{n:,} {f.title}" for f, n in titled(t.stats, "edges"))])
+
+
+def _yield_rows(of: CampaignYields) -> Iterator[tuple[str, str]]:
+    """Rows that compare binaries, and power schedules, if there are several."""
+    for group in (of.binaries, of.schedules):
+        for name, yields in group.items():
+            if yields.whole.known:
+                yield "", f"{brief(name)}: {rate_words(yields.whole)}"
 
 
 def _yields(yields: Yields) -> str:

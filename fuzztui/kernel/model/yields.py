@@ -3,6 +3,7 @@
 CPU time comes from the log only (:class:`~fuzztui.kernel.wire.events.Resources`): the use in cores
 times the time since the measurement before. Without it a yield is unknown; wall time is no
 substitute.
+Instances are also added up by their binary and by their power schedule.
 No engine measures the CPU time of a mutator, so its finds are divided by the time of all instances:
 the rates of mutators add up to the campaign's, apart from trials that stack several mutators.
 Seeds and entries that were imported from other instances are no finds.
@@ -10,7 +11,8 @@ Seeds and entries that were imported from other instances are no finds.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -32,6 +34,11 @@ MAX_NAME: Final = 80
 """Characters of a name."""
 
 KINDS: Final = ("edges", "kills", "signatures")
+
+DEFAULT_SCHEDULE: Final = "default"
+"""The power schedule of afl-fuzz without ``-p``: which one, depends on its version."""
+
+_SCHEDULE = re.compile(r"(?:^| )-p ?([a-z]{1,20})\b", re.ASCII)
 
 _SEED: Final = "orig"
 """The beginning of the ``op`` of seeds."""
@@ -82,6 +89,10 @@ class CampaignYields:
     instances: Mapping[str, Yields] = field(default_factory=dict)
     mutators: Mapping[str, Yields] = field(default_factory=dict)
     """The yields of mutators that have found something, by name."""
+    binaries: Mapping[str, Yields] = field(default_factory=dict)
+    """The yields of instances by binary (``plain``); empty if all run the plain one."""
+    schedules: Mapping[str, Yields] = field(default_factory=dict)
+    """Those of instances of afl-fuzz by power schedule; empty if there are not several."""
 
     @property
     def without_finds(self) -> Yields:
@@ -101,6 +112,16 @@ class _Counts:
     def __init__(self) -> None:
         self.whole = dict.fromkeys(KINDS, 0)
         self.late = dict.fromkeys(KINDS, 0)
+
+    @classmethod
+    def sum_of(cls, parts: Iterable[_Counts]) -> _Counts:
+        """Return the finds of several instances."""
+        found = cls()
+        for part in parts:
+            for kind in KINDS:
+                found.whole[kind] += part.whole[kind]
+                found.late[kind] += part.late[kind]
+        return found
 
     def add(self, kind: str, *, is_late: bool) -> None:
         self.whole[kind] += 1
@@ -155,11 +176,29 @@ def campaign_yields(state: State) -> CampaignYields:
             _yield(lately, counts.late, has_mutants=has_mutants),
         )
 
+    def together(name_of: Callable[[Instance], str]) -> dict[str, Yields]:
+        by: dict[str, list[str]] = {}
+        for id_ in sorted(own):
+            if id_ in measured and (name := name_of(own[id_])):
+                by.setdefault(name, []).append(id_)
+        counts = {name: _Counts.sum_of(instances[id_] for id_ in ids) for name, ids in by.items()}
+        found = {name: yields(counts[name], ids) for name, ids in by.items()}
+        return found if len(found) > 1 else {}
+
     return CampaignYields(
         yields(every, measured),
         {id_: yields(counts, [id_]) for id_, counts in instances.items()},
         {name: yields(counts, measured) for name, counts in mutators.items()},
+        together(lambda i: i.binary or "plain"),
+        together(_schedule),
     )
+
+
+def _schedule(instance: Instance) -> str:
+    """The power schedule of an afl-fuzz; an empty string if unknown."""
+    if (given := _SCHEDULE.search(instance.options)) is not None:
+        return given[1]
+    return DEFAULT_SCHEDULE if instance.command_line else ""
 
 
 def _yield(times: Sequence[float], found: Mapping[str, int], *, has_mutants: bool) -> CpuYield:

@@ -61,6 +61,8 @@ def status_dict(state: State) -> dict[str, Any]:
         "yield": {
             **yields_dict(yields.campaign),
             "mutators": {name: yields_dict(of) for name, of in yields.mutators.items()},
+            "binaries": {name: yields_dict(of) for name, of in yields.binaries.items()},
+            "schedules": {name: yields_dict(of) for name, of in yields.schedules.items()},
         },
         **_own_figures(state),
         "findings": [_group_dict(g, state) for g in groups(state)],

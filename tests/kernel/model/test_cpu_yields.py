@@ -188,3 +188,33 @@ def test_hostile_names_and_times() -> None:
     assert len(found.mutators) == 500
     assert max(map(len, found.mutators)) <= 80
     assert found.campaign.whole.edges == 1200
+
+
+def test_binaries_and_power_schedules_are_compared() -> None:
+    c = Campaign("main", "s1", "s2")
+    hellos = {
+        "main": ev.InstanceHello("main", command_line="afl-fuzz ..."),
+        "s1": ev.InstanceHello("s1", binary="asan", options="-p explore -l 2", command_line="x"),
+        "s2": ev.InstanceHello("s2", options="-pexplore", command_line="x"),
+    }
+    for name, hello in hellos.items():
+        c.tell(0, hello)
+        c.used(0, HOUR, name)
+        c.found(HOUR, "havoc", name)
+    c.found(HOUR, "havoc", "s1")
+    yields = c.yields
+    assert {name: counts(of.whole)[0] for name, of in yields.binaries.items()} == {
+        "plain": 2, "asan": 2,
+    }  # fmt: skip
+    assert yields.binaries["plain"].whole.cpu_s == 2 * HOUR
+    assert {name: of.whole.edges for name, of in yields.schedules.items()} == {
+        "default": 1, "explore": 3,
+    }  # fmt: skip
+
+
+def test_a_fleet_that_is_all_alike_compares_nothing() -> None:
+    c = Campaign("main", "s1")
+    for name in ("main", "s1"):
+        c.tell(0, ev.InstanceHello(name, command_line="x"))
+        c.used(0, HOUR, name)
+    assert c.yields.binaries == c.yields.schedules == {}
