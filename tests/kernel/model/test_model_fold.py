@@ -337,3 +337,20 @@ def test_a_command_whose_name_is_no_text_is_refused_as_any_other(name):
         ev.CommandRejected("c1", "s1", "why"),
     )
     assert (state.commands["c1"].state, state.commands["c1"].text) == ("rejected", "why")
+
+
+def test_turns_too_short_for_a_rate_leave_a_gap() -> None:
+    state = fold(ev.CampaignStarted("c", "afl"))
+    for name in ("m1", "m2"):
+        fold(
+            ev.InstanceState(name, "starting"),
+            ev.InstanceState(name, "running", 1),
+            ev.Stats(name, execs=500, execs_per_sec=-1.0),
+            ev.InstanceState(name, "finished"),
+            state=state,
+        )
+    assert "rate" not in state.series, "0 would be a value"
+    fold(ev.InstanceState("main", "running", 1), state=state)
+    fold(ev.Stats("main", execs=900, execs_per_sec=40.0), state=state)
+    fold(ev.InstanceState("main", "paused"), state=state)
+    assert state.series["rate"].last == 0.0, "nothing is executed"
