@@ -238,7 +238,7 @@ def test_seeds_are_taken_over_also_after_a_resume(afl, tmp_path):
             assert afl.stop() == 0
             afl.start(resume=True)
         (tmp_path / word).write_bytes(f"{word}!".encode())
-        assert add_seed(afl.out, tmp_path / word).startswith(f"seed {number} added")
+        assert add_seed(afl.out, tmp_path / word).detail.startswith(f"seed {number} added")
         sync = f"sync:added,src:{number:06}"
         afl.until(lambda sync=sync: any(sync in n for n in afl.queue().values()))
     assert afl.stop() == 0
