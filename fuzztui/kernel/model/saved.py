@@ -176,6 +176,7 @@ def finding_described(state: State, e: FindingDescribed, touched: ChangesBuilder
         groups.described(_finding(state, e), e),
         category=e.category,
         title=e.title,
+        plain_title=e.title,
         detail=e.detail,
         input=e.input,
         count=e.count,

@@ -111,6 +111,8 @@ class Finding:
     """The property that failed, in a campaign on a test suite; else empty."""
     example: bool = False
     """Whether the input is a failing example of Hypothesis now."""
+    plain_title: str = ""
+    """The title as described, without what distinguishes it from other groups with this title."""
 
 
 @dataclass(frozen=True, slots=True)
