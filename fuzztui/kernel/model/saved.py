@@ -180,6 +180,9 @@ def finding_described(state: State, e: FindingDescribed, touched: ChangesBuilder
         detail=e.detail,
         input=e.input,
         count=e.count,
+        severity=e.severity,
+        severity_class=e.severity_class,
+        severity_reason=e.severity_reason,
     )
     groups.put(state, groups.under(finding, tuple(state.skipped_frames)), touched)
     touched.findings.add(finding.key)
