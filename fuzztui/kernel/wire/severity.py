@@ -66,6 +66,11 @@ def label(level: str) -> str:
     return level.lower().replace("_", " ")
 
 
+def beside(level: str) -> str:
+    """Return ``, exploitable``, to follow a finding's kind; empty for errors, which have none."""
+    return f", {label(level)}" if level not in ("", ERROR) else ""
+
+
 NONE: Final = Severity()
 TIMEOUT: Final = Severity(
     NOT_EXPLOITABLE, "timeout", "The target hangs or stops: at worst a denial of service."
