@@ -159,7 +159,7 @@ def test_the_findings_of_a_run_are_listed_too(tmp_path, cli):
 
 @pytest.fixture
 def watching_crashes(agreed, tmp_path, monkeypatch, capsys):
-    """``watching_crashes(stdin, *options)``: what ``watch`` prints without a screen, and its code."""
+    """``watching_crashes(stdin, *options)``: what ``watch`` prints without a screen, its code."""
 
     def run(stdin: io.StringIO, *options: str) -> tuple[int, str]:
         monkeypatch.setattr("sys.stdin", stdin)

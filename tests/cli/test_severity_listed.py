@@ -9,12 +9,7 @@ from run_logs import run_with
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE
 from fuzztui.kernel.wire.events import CampaignStarted, FindingDescribed, FindingSaved
-from fuzztui.kernel.wire.severity import (
-    ERROR,
-    EXPLOITABLE,
-    NOT_EXPLOITABLE,
-    Severity,
-)
+from fuzztui.kernel.wire.severity import ERROR, EXPLOITABLE, NOT_EXPLOITABLE, Severity
 
 WRITE = Severity(EXPLOITABLE, "DestAv", "A write \x1b[2J somewhere.")
 READ = Severity(NOT_EXPLOITABLE, "SourceAv", "A read.")

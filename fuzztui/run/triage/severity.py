@@ -45,24 +45,22 @@ _CLASSES: Final = {
         EXPLOITABLE: {
             "SegFaultOnPc": "The target jumped to an address without code.",
             "ReturnAv": "The target failed in a return: the stack is probably corrupt.",
-            "BranchAv": "The target failed in a jump by a pointer, which is probably corrupt.",
-            "CallAv": "The target failed in a call by a pointer, which is probably corrupt.",
+            "BranchAv CallAv": "The target failed in a jump or call by a pointer.",
             "DestAv": "The target writes to an invalid address that is not near null.",
             "param-overlap": "A function of the C library got overlapping memory.",
         },
         PROBABLY_EXPLOITABLE: {
             "SegFaultOnPcNearNull": "The target jumped to an address near null.",
-            "BranchAvNearNull": "The target failed in a jump by a pointer near null.",
-            "CallAvNearNull": "The target failed in a call by a pointer near null.",
+            "BranchAvNearNull CallAvNearNull":
+                "The target failed in a jump or call by a pointer near null.",
             "DestAvNearNull": "The target writes to an address near null.",
             "BadInstruction": "The target ran an invalid instruction or system call.",
             "StackGuard": "The guard of a return address was overwritten.",
             "HeapError": "The C library found its heap corrupt.",
             "use-after-poison": "The target uses memory that it has marked as not to be used.",
             "negative-size-param": "A function of the C library got a negative size.",
-            "calloc-overflow": "The size of an allocation overflows.",
-            "reallocarray-overflow": "The size of an allocation overflows.",
-            "pvalloc-overflow": "The size of an allocation overflows.",
+            "calloc-overflow reallocarray-overflow pvalloc-overflow":
+                "The size of an allocation overflows.",
         },
         NOT_EXPLOITABLE: {
             "SourceAv": "The target reads from an invalid address that is not near null.",
@@ -72,27 +70,20 @@ _CLASSES: Final = {
             "TrapSignal": "The target stopped at a trap, often after a check of its own.",
             "FPE": "The target divided by zero, or a quotient overflowed.",
             "StackOverflow": "The stack is exhausted, by recursion or large variables.",
-            "double-free": "The sanitizer stopped a second free() of the same memory.",
-            "bad-free": "The sanitizer stopped a free() of memory that was not allocated.",
-            "alloc-dealloc-mismatch": "Memory was freed by another function than its allocator's.",
-            "new-delete-type-mismatch": "Memory was freed with another size than its own.",
-            "bad-malloc_usable_size": "malloc_usable_size() got memory that was not allocated.",
-            "initialization-order-fiasco": "A global variable is used before it is initialised.",
-            "odr-violation": "A global variable is defined more than once.",
-            "memory-leaks": "Memory is never freed: at worst a denial of service.",
-            "invalid-allocation-alignment": "An allocation has an impossible alignment.",
-            "invalid-aligned-alloc-alignment": "An allocation has an impossible alignment.",
-            "invalid-posix-memalign-alignment": "An allocation has an impossible alignment.",
-            "allocation-size-too-big": "An allocation is too large: at worst a denial of service.",
-            "out-of-memory": "The memory is exhausted: at worst a denial of service.",
-            "rss-limit-exceeded": "The memory is exhausted: at worst a denial of service.",
+            "double-free bad-free alloc-dealloc-mismatch new-delete-type-mismatch "
+            "bad-malloc_usable_size": "The sanitizer stopped a wrong use of the allocator.",
+            "initialization-order-fiasco odr-violation": "Global variables are set up wrongly.",
+            "memory-leaks out-of-memory allocation-size-too-big invalid-allocation-alignment "
+            "invalid-aligned-alloc-alignment invalid-posix-memalign-alignment":
+                "An allocation is too large, impossible or never freed: a denial of service.",
         },
         UNKNOWN: {
             "AccessViolation": "An invalid access: whether a read or a write is not known.",
             "unknown-crash": "The sanitizer does not know what kind of memory was accessed.",
         },
     }.items()
-    for name, reason in classes.items()
+    for names, reason in classes.items()
+    for name in names.split()
 }  # fmt: skip
 
 _SUMMARY: Final = re.compile(r"^SUMMARY: \w{1,30}Sanitizer: ([\w-]{1,60})", re.MULTILINE)
@@ -149,7 +140,7 @@ def reported(report: Report) -> Severity:
         if _ACCESS_FOLLOWS.search(report.kind):
             reason = "Memory would be misused next; the report does not say by what access."
             return Severity(UNKNOWN, kind, reason)
-        return Severity(NOT_EXPLOITABLE, kind, f"Undefined behaviour, no access: {report.kind}.")
+        return Severity(NOT_EXPLOITABLE, kind, f"Undefined behaviour: {report.kind}.")
     unknown = Severity(UNKNOWN, kind, f"casr has no class for what {report.tool} reports.")
     return _CLASSES.get(kind, unknown)
 
@@ -184,7 +175,7 @@ def _near(name: str, address: int) -> Severity:
 
 def aborted(frames: Iterable[Frame]) -> Severity:
     """Return the severity of an abort(), by the functions of the C library that called it."""
-    names = [frame.name for frame in frames]
+    names = [frame.name for frame in frames if frame.runtime]
     if any("stack_chk_fail" in name for name in names):
         return _CLASSES["StackGuard"]
     if any("chk_fail" in name for name in names):
@@ -205,7 +196,7 @@ def signalled(name: str, frames: Sequence[Frame], fault: Fault | None) -> Severi
     if name in ("SIGFPE", "SIGTRAP"):
         return _CLASSES["FPE" if name == "SIGFPE" else "TrapSignal"]
     if name not in ("SIGSEGV", "SIGBUS"):
-        return Severity(UNKNOWN, name, f"{name} without a stack does not say what happened.")
+        return Severity(UNKNOWN, name, f"{name} does not say what has failed.")
     return _CLASSES["AccessViolation"] if fault is None else _by_instruction(name, fault)
 
 
