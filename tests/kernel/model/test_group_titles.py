@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 from folding import fold
+from restored import restored
 
+from fuzztui.kernel.model import checkpoint
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire import events as ev
@@ -83,8 +85,10 @@ def test_each_moment_of_a_replay_has_the_titles_of_that_moment() -> None:
     ]  # fmt: skip
     live = State()
     for n, event in enumerate(events, 1):
+        later = restored(checkpoint.to_json(live)) if n > 1 else State()
+        more(later, event)  # also from a checkpoint
         more(live, event)
-        assert titles(live) == titles(fold(*events[:n]))
+        assert titles(live) == titles(fold(*events[:n])) == titles(later)
 
 
 def test_a_group_that_has_joined_another_is_no_reason_any_more() -> None:
