@@ -18,6 +18,7 @@ from fuzztui.kernel.wire.afl import entry_name
 from fuzztui.kernel.wire.events import FindingDescribed
 from fuzztui.kernel.wire.finding_kinds import CRASHES, HANGS, kind_of
 from fuzztui.kernel.wire.frames import Basis, Rules, parse_frames, signature_under
+from fuzztui.kernel.wire.severity import severity_in_python
 
 _RECOUNT_S: Final = 60.0
 """Seconds after which a changed count is reported first."""
@@ -213,6 +214,7 @@ class Findings:
             basis=basis,
             property=of_property,
         )
+        event = severity_in_python(failure.category, failure.signature).put_in(event)
         self._log.write(event)
         self._store.put(folder, file.partition("/")[2], data)
         self._known[name] = known = _Known(event, 1, 1)

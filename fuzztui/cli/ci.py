@@ -44,6 +44,7 @@ from fuzztui.kernel.wire.events import (
     Record,
     SupervisorStarted,
 )
+from fuzztui.kernel.wire.severity import severity_in_python
 from fuzztui.run.campaign import Campaign, FrozenCampaign, load
 from fuzztui.run.campaign.rundir import SupervisorError, prepare_run
 from fuzztui.run.home.finding import is_run
@@ -272,15 +273,17 @@ class _Ci:
             is_kept = file.is_relative_to(self.corpus.path)
             name = str(file.relative_to(self.corpus.path) if is_kept else file)
             category = failure.get("category", "crash")
+            signature = failure.get("signature", "")
             described = FindingDescribed(
                 "replay",
                 category,
                 name,
-                signature=failure.get("signature", ""),
+                signature=signature,
                 title=failure.get("title", ""),
                 detail=failure.get("detail", ""),
             )
-            events += [FindingSaved("replay", category, name), described]
+            severity = severity_in_python(category, signature.rpartition("\0")[2])
+            events += [FindingSaved("replay", category, name), severity.put_in(described)]
             self._inputs[f"replay/{name}"] = name
         state = State()
         apply(state, [Record(n, 0.0, event) for n, event in enumerate(events, 1)])

@@ -11,6 +11,7 @@ from fuzztui.cli.gates import Baseline, new_survivors
 from fuzztui.cli.output import BELOW_THRESHOLD, FAILED, FINDINGS
 from fuzztui.cli.score import state_of
 from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.finding_tallies import severity_text
 from fuzztui.kernel.model.mutants import mutants_summary
 from fuzztui.kernel.model.state import Finding, Mutant, State
 from fuzztui.kernel.model.verdicts import verdict_of
@@ -61,6 +62,8 @@ class CiJudge:
                     input=keep(finding, verdict in OPEN),
                     frames=frames,
                     location=self._location(frames),
+                    severity=finding.severity,
+                    severity_text=severity_text(finding),
                 )
             )
 

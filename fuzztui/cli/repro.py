@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import codecs
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, NOT_RUNNING, CliError, UsageError, say
+from fuzztui.cli.repro_program import code_of, run_programs
+from fuzztui.cli.repro_watched import repro_watched
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.status import afl_directories, finding_line
 from fuzztui.engines.execute.overseer import Overseer
@@ -19,28 +19,15 @@ from fuzztui.features.minimise.program_inputs import judged_by_oracle
 from fuzztui.features.minimise.rewrite import instance_of
 from fuzztui.features.oracle.judge import OracleJudge
 from fuzztui.features.watch.directories import Trees
-from fuzztui.features.watch.reproduced import keep
-from fuzztui.kernel.base.files import read_if_regular, read_regular
+from fuzztui.kernel.base.files import read_regular
 from fuzztui.kernel.base.text import visible
-from fuzztui.kernel.wire.events import FindingSaved
 from fuzztui.run.campaign import Campaign, CampaignError, load
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.inprocess.spec import python_of, spec_near
 from fuzztui.run.process.execute import ProcessMark
 from fuzztui.run.supervise.launchers import CANNOT_START
-from fuzztui.run.triage.afl import MAX_INPUT, category_of, description, examine_in_turn, programs_of
-from fuzztui.run.triage.examine import Reproduction, printable
-from fuzztui.run.triage.program import (
-    HANG_S,
-    TargetProgram,
-    calibrated,
-    find_file,
-    repro_command_line,
-)
-
-MAX_SHOWN = 1 << 20
-"""Bytes of a target's output that are shown."""
-_MAX_COMMAND = 64 << 10
+from fuzztui.run.triage.afl import MAX_INPUT, category_of, programs_of
+from fuzztui.run.triage.program import find_file
 
 
 def repro(options: argparse.Namespace) -> int:
@@ -52,7 +39,7 @@ def repro(options: argparse.Namespace) -> int:
     if options.file is None:
         return _list(options.run, trees)
     if trees is not None:
-        return _repro_watched(options.run, options.file)
+        return repro_watched(options.run, options.file)
     run_dir = RunDir(find_run(options.run))
     file = finding_file(run_dir, options.file)
     campaign = afl_campaign(run_dir)
@@ -112,51 +99,6 @@ def _slot_of(run_dir: RunDir, file: Path) -> str:
     return parts[1] if len(parts) > 2 and parts[0] in ("slots", "aside") else ""
 
 
-def _repro_watched(directory: Path, given: str) -> int:
-    """Run an input of a watched fleet by the command in AFL's files, after asking the user.
-
-    Another user may have written these files, so that the command is not run unasked.
-    """
-    near = directory, directory.absolute().parent, *sorted(directory.iterdir())
-    places = [Path(given), *(place / given for place in near)]
-    # os.path: no error for a directory that this user may not look into.
-    found = (place.absolute() for place in places if os.path.isfile(place))  # noqa: PTH113
-    if (file := next(found, None)) is None:
-        words = f"there is no such file here or in {directory}, whose findings are listed by"
-        raise UsageError(f"{given}: {words}: fuzztui repro {directory}")
-    instance = file.parent.parent
-    words = (read_if_regular(instance / "cmdline", _MAX_COMMAND) or b"").decode(errors="replace")
-    command = words.removesuffix("\n").split("\n")  # an argument may have other line ends
-    if not command[0]:
-        raise UsageError(f"{instance / 'cmdline'}: does not have the target's command")
-    # afl-fuzz was mostly started here, or near its output.
-    near = (Path.cwd(), *instance.parents)
-    cwd = next((at for at in near if (at / command[0]).is_file()), Path.cwd())
-    command[0] = os.path.normpath(cwd / command[0])
-    timeout = calibrated(instance) or HANG_S
-    program = TargetProgram(tuple(command), {}, cwd, 0, timeout, "input", (), False, "")
-    print(f"command: {visible(repro_command_line(program, file))}", flush=True)
-    if missing := program.missing():
-        raise CliError(f"{missing}; run this in the directory in which afl-fuzz was started")
-    if not sys.stdin.isatty():
-        say(f"not run: {instance}/cmdline names this command, and no terminal could be asked")
-        say("if you trust it, run the line above, or 'fuzztui repro' in a terminal")
-        return FAILED
-    say(f"{instance}/cmdline names this command. Run it? [y/N]")
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        return FAILED
-    try:
-        data = read_regular(file, MAX_INPUT)
-        result = _run_programs([program], file, data, category_of(file))
-    except OSError as e:
-        raise CliError(str(e)) from None
-    try:
-        keep(file, description(FindingSaved("", "", file.name), result, printable(data)))
-    except OSError as e:
-        say(f"'fuzztui watch' and 'status' will not show this result: {e}")
-    return _code(result)
-
-
 def _repro_afl(campaign: Campaign, run_dir: RunDir, file: Path, category: str) -> int:
     try:
         data = read_regular(file, MAX_INPUT)
@@ -164,31 +106,13 @@ def _repro_afl(campaign: Campaign, run_dir: RunDir, file: Path, category: str) -
             return _repro_oracle(OracleJudge.of(campaign), file, data)
         instance = instance_of(run_dir, file)
         programs = programs_of(campaign, instance, category)
-        code = _code(_run_programs(programs, file, data, category))
+        code = code_of(run_programs(programs, file, data, category))
         # A file of no instance may be a minimised difference.
         if code == DONE and instance is None and campaign.table("oracle"):
             return _repro_oracle(OracleJudge.of(campaign), file, data)
         return code
     except OSError as e:
         raise CliError(str(e)) from None
-
-
-def _run_programs(
-    programs: Sequence[TargetProgram], file: Path, data: bytes, category: str
-) -> Reproduction:
-    """Run the input, print what happens. Raises SupervisorError, OSError."""
-    shown = _Shown()
-    program, result = asyncio.run(examine_in_turn(programs, category, data, on_output=shown.take))
-    shown.end()
-    if result.stack:
-        print(result.stack)
-    print(f"command: {visible(repro_command_line(program, file))}", flush=True)
-    say(f"{result.title}{f' ({result.place})' if result.place else ''}")
-    return result
-
-
-def _code(result: Reproduction) -> int:
-    return DONE if result.ended else FINDINGS
 
 
 def _repro_oracle(judge: OracleJudge, file: Path, data: bytes) -> int:
@@ -236,27 +160,3 @@ def repro_by_engine(run_dir: RunDir, file: Path, near: Path | None = None) -> in
     if status == CANNOT_START:
         return FAILED
     return DONE if status == 0 else FINDINGS  # also if the target kills its process
-
-
-class _Shown:
-    """Prints the output of a target: escaped, and at most ``MAX_SHOWN`` bytes."""
-
-    def __init__(self) -> None:
-        self._left = MAX_SHOWN
-        self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
-        self._line_open = False
-
-    def take(self, data: bytes) -> None:
-        if self._left > 0:
-            self._show(self._decoder.decode(data[: self._left]))
-            self._left -= len(data)
-            if self._left <= 0:
-                self._show("\n... the rest of the output is left out\n")
-
-    def end(self) -> None:
-        self._show(self._decoder.decode(b"", final=True) + ("\n" if self._line_open else ""))
-
-    def _show(self, text: str) -> None:
-        if text:
-            print(visible(text, lines=True), end="", flush=True)
-            self._line_open = not text.endswith("\n")

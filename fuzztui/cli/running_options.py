@@ -123,6 +123,16 @@ def _watch(parser: CommandParser) -> Run:
     what = "the directory of afl-fuzz -o, or one instance in it; only read, never changed"
     parser.path("directories", "DIR", what, nargs="+")
     parser.path("--keep", "DIR", "keep the log in DIR, for fuzztui replay")
+    parser.flag(
+        "--run-crashes",
+        "for users who know the target: run crashes that were not run yet, for stacks, groups and "
+        "severity; shows the command in AFL's files and asks first",
+    )
+    parser.several(
+        "--trust",
+        "COMMAND",
+        "for scripts: --run-crashes, and do not ask about this command, written as it is shown",
+    )
     parser.theme()
     return command("watch.watch")
 

@@ -55,6 +55,7 @@ from fuzztui.kernel.model.verdicts import verdict_of
 from fuzztui.kernel.model.yields import CampaignYields, Yields, campaign_yields, rate_words
 from fuzztui.kernel.remote.mirrored import origin_of, run_name
 from fuzztui.kernel.wire.finding_kinds import CRASH, CRASHES, KINDS
+from fuzztui.kernel.wire.severity import beside
 from fuzztui.kernel.wire.verdicts import NEW, label
 from fuzztui.run.home.finding import is_run
 from fuzztui.run.observe.afl_names import ADDED
@@ -185,7 +186,8 @@ def watched_text(path: Path, seen: Snapshot) -> str:
 def finding_line(finding: Finding) -> str:
     """Return the file of a finding, and what is known of it since it was run."""
     place = f" at {finding.place}" if finding.place else ""
-    return f"{finding.key}{f'  {finding.title}{place}' * is_examined(finding)}"
+    about = f"  {finding.title}{place}{beside(finding.severity)}" * is_examined(finding)
+    return f"{finding.key}{about}"
 
 
 def _signals(state: State, path: Path) -> Iterator[tuple[str, str]]:
@@ -320,12 +322,13 @@ def status_text(run: Path, now: RunStatus) -> str:
         lines += _instance_lines(i, now, found, width)
     lines += [folded] if folded else []
     lines += property_lines(state)
-    for keys in islice(state.groups.values(), MAX_GROUPS):
-        finding = state.findings[keys[0]]
+    for group in islice((g for g in groups(state) if g.signature), MAX_GROUPS):
+        finding = group.first
         place = f" at {finding.place}" if finding.place else ""
         verdict = verdict_of(state, finding.signature)
         about = "" if verdict == NEW else f"{label(verdict)} "
-        lines.append(brief(f"  {about}{finding.category}: {finding.title}{place}"))
+        kind = finding.category + beside(group.worst.severity)
+        lines.append(brief(f"  {about}{kind}: {finding.title}{place}"))
     if (more := len(state.groups) - MAX_GROUPS) > 0:
         lines.append(f"  and {more:,} more: fuzztui attach {brief(run_name(run))} lists them all")
     if now.state_name == "interrupted":

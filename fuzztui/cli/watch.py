@@ -15,7 +15,8 @@ from pathlib import Path
 
 from fuzztui.cli import damage
 from fuzztui.cli.beside import beside
-from fuzztui.cli.output import NOT_RUNNING, CliError, UsageError, say
+from fuzztui.cli.output import NOT_RUNNING, CliError, UsageError, at_terminal, say
+from fuzztui.cli.repro_watched import run_crashes
 from fuzztui.features.watch.directories import Trees, WatchError
 from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.run.home.finding import is_run
@@ -25,7 +26,7 @@ PATIENCE_S = 10.0
 
 
 def watch(options: argparse.Namespace) -> int:
-    """Open the live screen; return its exit code."""
+    """Open the live screen; return its exit code. Runs crashes first if the user wants that."""
     check(options.directories)
     for directory in options.directories:
         if options.keep and options.keep.absolute().is_relative_to(directory.absolute()):
@@ -33,6 +34,10 @@ def watch(options: argparse.Namespace) -> int:
                 f"--keep {options.keep} is inside {directory}, where nothing is written; "
                 "name another directory"
             )
+    if options.run_crashes or options.trust:
+        code = run_crashes(options.directories, options.trust)
+        if not at_terminal():  # a script, which has no use for a screen
+            return code
     with _log_directory(options.keep) as log_dir:
         # Reading a deep tree takes seconds before the screen shows anything.
         say(f"reading {', '.join(map(str, options.directories))}...")

@@ -155,3 +155,82 @@ def test_the_findings_of_a_run_are_listed_too(tmp_path, cli):
     assert line.split()[0] == "main/crashes/id:000000"
     assert "KeyError: 1" in line
     assert "\x1b" not in line
+
+
+@pytest.fixture
+def watching_crashes(agreed, tmp_path, monkeypatch, capsys):
+    """``watching_crashes(stdin, *options)``: what ``watch`` prints without a screen, its code."""
+
+    def run(stdin: io.StringIO, *options: str) -> tuple[int, str]:
+        monkeypatch.setattr("sys.stdin", stdin)
+        capsys.readouterr()
+        code = main(["watch", "out", *options])
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return run
+
+
+def command_in(text: str) -> str:
+    (line,) = (ln for ln in text.splitlines() if ln.startswith("command: "))
+    return line.removeprefix("command: ")
+
+
+def test_the_crashes_of_a_fleet_run_after_one_question_for_a_command(
+    watching_crashes, tmp_path, capsys
+):
+    for stdin in (Terminal("n\n"), Terminal("")):
+        code, text = watching_crashes(stdin, "--run-crashes")
+        assert code == FAILED
+        assert f"{tmp_path}/target @@" in command_in(text)
+        assert "for 2 crashes. Run it?" in text
+    assert not (tmp_path / "ran").exists()
+    code, text = watching_crashes(Terminal("y\n"), "--run-crashes")
+    assert (code, text.count("Run it?"), text.count("SIGSEGV, unknown")) == (FINDINGS, 1, 2)
+    assert groups(capsys) == {True: 2}
+    # Those that were run are not run again.
+    assert watching_crashes(Terminal("y\n"), "--run-crashes") == (DONE, "")
+
+
+def test_a_script_names_the_command_and_another_one_does_not_run(
+    watching_crashes, tmp_path, capsys
+):
+    code, text = watching_crashes(io.StringIO("y\n"), "--run-crashes")
+    assert (code, "--trust" in text) == (FAILED, True)
+    line = command_in(text)
+    (tmp_path / "out/main/cmdline").write_text("./target\n@@\n--more\n")
+    code, text = watching_crashes(io.StringIO("y\n"), "--trust", line)
+    assert code == FAILED
+    assert not (tmp_path / "ran").exists()
+    (tmp_path / "out/main/cmdline").write_text("./target\n@@\n")
+    assert watching_crashes(io.StringIO(""), "--trust", line)[0] == FINDINGS
+    assert groups(capsys) == {True: 2}
+
+
+def test_each_command_of_a_fleet_is_asked_about(watching_crashes, tmp_path, capsys):
+    other = Fuzzer(tmp_path / "out/s1", ago=7200)
+    other.put("crashes/id:000000,sig:06,src:000000,op:havoc")
+    (other.path / "cmdline").write_text("./target\n")
+    code, text = watching_crashes(Terminal("n\ny\n"), "--run-crashes")
+    assert (code, text.count("Run it?")) == (FAILED, 2)
+    assert "did not crash again" in text  # it reads no stdin
+    assert groups(capsys) == {False: 2, True: 1}
+
+
+def test_crashes_without_a_command_are_named(watching_crashes, tmp_path, capsys):
+    (tmp_path / "out/main/cmdline").unlink()
+    code, text = watching_crashes(Terminal("y\n"), "--run-crashes")
+    assert code == FAILED
+    assert f"main/crashes/{MINE}: not run" in text
+    (tmp_path / "out/main/cmdline").write_text("./elsewhere\n@@\n")
+    code, text = watching_crashes(Terminal("y\n"), "--run-crashes")
+    assert (code, "in which afl-fuzz was started" in text) == (FAILED, True)
+    assert groups(capsys) == {False: 2}
+
+
+def test_limits_hold_for_crashes_of_a_fleet(watching_crashes, tmp_path):
+    (tmp_path / "target").write_text("#!/bin/sh\n(ulimit -v; ulimit -c; nice) >ran; kill -9 $$\n")
+    code, text = watching_crashes(Terminal("y\n"), "--run-crashes")
+    memory, core, niceness = (tmp_path / "ran").read_text().split()
+    assert f"ulimit -v {memory} &&" in command_in(text)
+    assert (core, int(niceness) >= 10, code) == ("0", True, FINDINGS)

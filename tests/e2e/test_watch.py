@@ -173,3 +173,56 @@ def test_real_fuzzers_from_the_first_to_the_resumed(home, watched, afl, target):
     screen.wait("RUNNING")
     wait_until(lambda: list((out / "main").glob("crashes.*")))
     screen.keys("q", then="exit=0")
+
+
+STORES = r"""
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) void store(char *to, int at) { to[at] = 1; }
+__attribute__((noinline)) void on_comment(char *to) { store(to, 8); to[0]++; }
+__attribute__((noinline)) void on_plain(char *to) { store(to, 9); to[1]++; }
+int main(void) {
+  char b[64] = {0}, *to = malloc(8);
+  if (fread(b, 1, 63, stdin) < 2) return 0;
+  if (b[0] == '#') on_comment(to);
+  if (b[0] == '+') on_plain(to);
+  return to[0];
+}
+"""
+
+
+def test_crashes_of_a_hand_started_fleet_are_run_with_consent(home, watched, target):
+    """Two bugs of one function that AFL's names cannot tell apart, with their severity."""
+    fleet = target.parent / "fleet"
+    fleet.mkdir()
+    asan = compiled(fleet, STORES, "-g", "-O1", AFL_USE_ASAN="1", name="stores")
+    (fleet / "in").mkdir()
+    (fleet / "in/seed").write_bytes(b"*hello")
+    command = ["afl-fuzz", "-i", "in", "-o", "out", "-M", "main", "-s", "1", "--", f"./{asan.name}"]
+    fuzzing = subprocess.Popen(
+        command, cwd=fleet, env={**os.environ, **AFL_ENV},
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    crashes = fleet / "out/main/crashes"
+
+    def firsts() -> set[bytes]:
+        return {file.read_bytes()[:1] for file in crashes.glob("id*")}
+
+    try:
+        wait_until(lambda: firsts() == {b"#", b"+"})
+    finally:
+        fuzzing.terminate()
+        fuzzing.wait(DEADLINE_S)
+    files = {path: path.stat().st_mtime_ns for path in fleet.rglob("*")}
+    assert "SIGABRT, from the file names" in home("status", str(fleet / "out"))
+    screen = watched(str(fleet / "out"), "--run-crashes")
+    screen.wait(lambda text: "Run it? [y/N]" in text.replace("\n", ""))
+    assert str(asan) in screen.text().replace("\n", "")
+    screen.keys("y", "Enter", then="STOPPED")
+    text = screen.keys("3", then="exploitable, heap-buffer-overflow(write): A write")
+    for line in ("(WRITE) via on_comment", "(WRITE) via on_plain"):
+        assert line in text
+    screen.keys("q", then="exit=0")
+    assert {path: path.stat().st_mtime_ns for path in fleet.rglob("*")} == files
+    for path in (str(fleet / "out"), str(fleet / "out/main")):
+        assert "(WRITE) via on_plain" in home("status", path)

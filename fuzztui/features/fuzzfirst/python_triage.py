@@ -15,6 +15,7 @@ from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import Event, FindingDescribed, FindingSaved
 from fuzztui.kernel.wire.frames import parse_basis, parse_frames
+from fuzztui.kernel.wire.severity import NONE, severity_in_python
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.triage.waiting import Triage
@@ -36,11 +37,13 @@ class TransferTriage(Triage):
     async def _describe(self, finding: FindingSaved) -> FindingDescribed:
         description = await self._run_again(finding)
         made_of = parse_basis(description.get("basis"))
-        return FindingDescribed(
+        signature = str(description.get("signature", ""))
+        severity = severity_in_python(finding.category, signature) if signature else NONE
+        described = FindingDescribed(
             finding.instance,
             finding.category,
             finding.file,
-            str(description.get("signature", "")),
+            signature,
             str(description.get("title", "")),
             str(description.get("place", "")),
             str(description.get("detail", "")),
@@ -48,6 +51,7 @@ class TransferTriage(Triage):
             frames=[f.row() for f in parse_frames(description.get("frames"))],
             basis=made_of.row() if made_of is not None else {},
         )
+        return severity.put_in(described)
 
     async def _run_again(self, finding: FindingSaved) -> dict[str, Any]:
         try:

@@ -133,6 +133,7 @@ def _finding(f: Finding, state: State, run: Path) -> dict[str, Any]:
         "title": brief(title_of(f), MAX_TEXT),
         "place": brief(f.place, MAX_TEXT),
         "signature": f.signature or None,
+        "severity": f.severity or None,
         "regression": verdict_of(state, f.signature) == REGRESSION,
         "finding": f.key,
         "file": str(file),

@@ -127,7 +127,7 @@ _VALUES = {cls: attrgetter(*types) for cls, types in _TYPES.items()}
 
 _OBJECTS = (
     "instances", "groups", "finished_turns", "uncovered_goals", "recent", *_SERIES, *_BY_NAME,
-    "unnumbered_groups", "unnumbered_verdicts", "regrouped", "plain_signatures",
+    "unnumbered_groups", "unnumbered_verdicts", "regrouped", "plain_signatures", "titled",
     "parts", "children", *_names(Tables),
 )  # fmt: skip
 _SCALARS = tuple(n for n in _names(State) if n not in _OBJECTS)

@@ -19,6 +19,7 @@ from fuzztui.kernel.wire.finding_kinds import (
     FindingKind,
     kind_of,
 )
+from fuzztui.kernel.wire.severity import label, rank
 from fuzztui.kernel.wire.verdicts import OPEN, REGRESSION
 
 
@@ -31,6 +32,19 @@ class Group:
     findings: tuple[Finding, ...]
     count: int
     """How often the cause was met: as the engines counted, but at least the number of files."""
+
+    @property
+    def worst(self) -> Finding:
+        """The first of the findings with the highest severity."""
+        return max(self.findings, key=lambda finding: rank(finding.severity))
+
+
+def severity_text(finding: Finding) -> str:
+    """Return a finding's severity with its class and reason; empty if it was not decided."""
+    if not finding.severity:
+        return ""
+    name = f", {finding.severity_class}" if finding.severity_class else ""
+    return f"{label(finding.severity)}{name}: {finding.severity_reason}"
 
 
 def is_examined(finding: Finding) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from fuzztui.kernel.base.text import several
@@ -22,6 +23,8 @@ from fuzztui.kernel.wire.frames import (
     rule_problem,
     signature_of,
 )
+
+_Index = dict[str, dict[str, int]]
 
 _ROWS_A_RECORD = 10
 """Findings whose regrouping costs about as much as the fold of an ordinary record."""
@@ -83,6 +86,8 @@ def skipped_frames(state: State, e: SkippedFrames, touched: ChangesBuilder) -> N
             touched.findings.add(key)
             if finding.signature in notified:  # the parts of a reported group are no news
                 reported.setdefault(key, state.t)
+    for title in [title for title, same in state.titled.items() if len(same) > 1]:
+        _distinguish(state, title, touched)  # groups may have been split while findings moved
     state.cost += len(state.findings) // _ROWS_A_RECORD
     touched.campaign = True
 
@@ -128,26 +133,94 @@ def regrouping(state: State, rules: Rules) -> Regrouping:
 def put(state: State, finding: Finding, touched: ChangesBuilder) -> None:
     """Replace a finding, and move it to the group of its signature."""
     before = state.findings.get(finding.key)
-    names = finding.signature, finding.plain_signature
-    moves = before is None or names != (before.signature, before.plain_signature)
-    if before is not None and moves:
+    if before is not None and _names(finding) == _names(before):
+        state.findings[finding.key] = replace(finding, title=before.title)
+        return
+    titles = [f.plain_title for f in (before, finding) if f is not None and f.signature]
+    groups = {title: [*state.titled.get(title, ())] for title in titles}
+    if before is not None:
         _leave_group(state, before, touched)
     state.findings[finding.key] = finding
-    if finding.signature and moves:
+    if finding.signature:
         _join_group(state, finding, touched)
+    for title, signatures in groups.items():
+        if [*state.titled.get(title, ())] != signatures:
+            _distinguish(state, title, touched)
+        elif len(signatures) > 1 and finding.plain_title == title:
+            text = _distinctions(state, title).get(finding.signature, "")
+            _retitle(state, [finding.key], text, touched)
+
+
+def _names(finding: Finding) -> tuple[str, str, str]:
+    """What decides to which group and indexes a finding belongs."""
+    return finding.signature, finding.plain_signature, finding.plain_title
+
+
+def _distinctions(state: State, title: str) -> dict[str, str]:
+    """What distinguishes the groups with a title, by signature: `` via caller``.
+
+    These are the frames at which a group's stack differs first from the stack of each other group.
+    With more groups there may be more of them, and two groups never get the same ones.
+    """
+    rules = tuple(state.skipped_frames)
+    paths = {
+        signature: _path(state.findings[state.groups[signature][0]], rules)
+        for signature in state.titled.get(title, ())
+    }
+    state.cost += len(paths) // _ROWS_A_RECORD
+    after: dict[tuple[str, ...], set[str]] = {}
+    for path in paths.values():
+        for n in range(len(path) + 1):
+            after.setdefault(path[:n], set()).add("".join(path[n : n + 1]))
+    texts = {}
+    for signature, path in paths.items():
+        names = [name for n, name in enumerate(path) if len(after[path[:n]]) > 1]
+        texts[signature] = f" via {', '.join(names)}" if names else ""
+    return texts
+
+
+def _path(finding: Finding, rules: Rules) -> tuple[str, ...]:
+    """The functions in a signature, innermost first, and the property; equal in a whole group.
+
+    Of a signature that is made of a place, which is shown next to the title, only the property.
+    """
+    basis, names = parse_basis(finding.basis), []
+    if basis is not None and basis.depth:
+        names = [f.function for f in counting(parse_frames(finding.frames), basis, rules)]
+    return (*names, finding.property) if finding.property else tuple(names)
+
+
+def _distinguish(state: State, title: str, touched: ChangesBuilder) -> None:
+    """Give all findings with this title what distinguishes their groups."""
+    for signature, text in _distinctions(state, title).items():
+        keys = [k for k in state.groups[signature] if state.findings[k].plain_title == title]
+        _retitle(state, keys, text, touched)
+
+
+def _retitle(state: State, keys: Iterable[str], text: str, touched: ChangesBuilder) -> None:
+    for key in keys:
+        finding = state.findings[key]
+        if finding.title != (title := finding.plain_title + text):
+            state.findings[key] = replace(finding, title=title)
+            touched.findings.add(key)
+
+
+def _indexes(state: State, finding: Finding) -> Iterator[tuple[_Index, str, str]]:
+    """Yield the indexes that count findings, each with the two texts of this finding."""
+    signature, plain = finding.signature, finding.plain_signature
+    yield state.regrouped, plain, signature
+    yield state.plain_signatures, signature, plain
+    yield state.titled, finding.plain_title, signature
 
 
 def add_to_group(state: State, finding: Finding) -> list[str]:
     """Add a finding to the group of its signature, without its key. Returns the group's keys."""
-    signature, plain = finding.signature, finding.plain_signature
+    signature = finding.signature
     group = state.groups.get(signature)
     if group is None:
         group = state.groups[signature] = []
         state.unnumbered_groups.setdefault(unnumbered(signature), []).append(signature)
-    for index, one, other in (
-        (state.regrouped, plain, signature),
-        (state.plain_signatures, signature, plain),
-    ):
+    for index, one, other in _indexes(state, finding):
         counts = index.setdefault(one, {})
         counts[other] = counts.get(other, 0) + 1
     return group
@@ -170,15 +243,12 @@ def _join_group(state: State, finding: Finding, touched: ChangesBuilder) -> None
 
 
 def _leave_group(state: State, finding: Finding, touched: ChangesBuilder) -> None:
-    signature, plain = finding.signature, finding.plain_signature
+    signature = finding.signature
     group = state.groups.get(signature)
     if not group:
         return
     group.remove(finding.key)
-    for index, one, other in (
-        (state.regrouped, plain, signature),
-        (state.plain_signatures, signature, plain),
-    ):
+    for index, one, other in _indexes(state, finding):
         counts = index[one]
         counts[other] -= 1
         if not counts[other]:

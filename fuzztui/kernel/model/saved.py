@@ -176,9 +176,13 @@ def finding_described(state: State, e: FindingDescribed, touched: ChangesBuilder
         groups.described(_finding(state, e), e),
         category=e.category,
         title=e.title,
+        plain_title=e.title,
         detail=e.detail,
         input=e.input,
         count=e.count,
+        severity=e.severity,
+        severity_class=e.severity_class,
+        severity_reason=e.severity_reason,
     )
     groups.put(state, groups.under(finding, tuple(state.skipped_frames)), touched)
     touched.findings.add(finding.key)

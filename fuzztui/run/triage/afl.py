@@ -173,7 +173,7 @@ async def examine_in_turn(
 
 def description(finding: FindingSaved, result: Reproduction, shown: str = "") -> FindingDescribed:
     """Return the event about a result; ``shown``: a short form of the input."""
-    return FindingDescribed(
+    described = FindingDescribed(
         finding.instance,
         finding.category,
         finding.file,
@@ -185,6 +185,7 @@ def description(finding: FindingSaved, result: Reproduction, shown: str = "") ->
         frames=result.frames,
         basis=result.basis,
     )
+    return result.severity.put_in(described)
 
 
 def _not_run(why: str) -> Reproduction:

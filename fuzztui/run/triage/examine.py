@@ -13,10 +13,12 @@ from fuzztui.kernel.base.files import read_regular
 from fuzztui.kernel.base.signals import signal_name
 from fuzztui.kernel.base.text import several, visible
 from fuzztui.kernel.wire.finding_kinds import CRASH, HANG
+from fuzztui.kernel.wire.severity import NONE, TIMEOUT, UNKNOWN, Severity
 from fuzztui.run.process.execute import ProcessResult, execute
 from fuzztui.run.triage.gdb import Backtrace, crash_stack, gdb_path, hang_stacks
 from fuzztui.run.triage.sandbox import Sandbox
 from fuzztui.run.triage.sanitizer import ABORT, Report, parse_report
+from fuzztui.run.triage.severity import reported, signalled
 from fuzztui.run.triage.signature import (
     Frame,
     common,
@@ -54,6 +56,7 @@ class Reproduction:
     basis: dict[str, Any] = field(default_factory=dict)
     """What the signature is made of, as in
     :class:`~fuzztui.kernel.wire.events.FindingDescribed`."""
+    severity: Severity = NONE
 
 
 async def examine_input(
@@ -84,6 +87,7 @@ async def examine_input(
         "",
         _detail(f"Run again, it {how}.", outcome),
         ended=ended,
+        severity=Severity(UNKNOWN, "", "The input does not crash the target each time."),
     )
 
 
@@ -95,18 +99,21 @@ async def _hung(sandbox: Sandbox, outcome: ProcessResult, limit: float) -> Repro
             "",
             _detail(f"Run again, it {_how(outcome, limit)}.", outcome),
             ended=True,
+            severity=Severity(UNKNOWN, "", "The input does not hang the target each time."),
         )
     if outcome.stopped:
         title = stopped_text(outcome.stopped)
-        return Reproduction(f"stopped by {outcome.stopped}", title, "", _detail("", outcome))
+        made = f"stopped by {outcome.stopped}"
+        return Reproduction(made, title, "", _detail("", outcome), severity=TIMEOUT)
     title = f"no end within {limit:g} s"
     # The program is known to hang, so half of the limit is enough for the stacks.
     stacks = await hang_stacks(sandbox, max(limit / 2, MIN_HANG_S))
     if not stacks:
         edges, why = await _edges(sandbox, limit)
-        return Reproduction(signature("hang", [], edges), title, "", _detail(why, outcome))
+        made, text = signature("hang", [], edges), _detail(why, outcome)
+        return Reproduction(made, title, "", text, severity=TIMEOUT)
     frames = common([stack.frames for stack in stacks])
-    return _verdict("hang", title, frames, _bounded(stacks[-1]), outcome)
+    return replace(_verdict("hang", title, frames, _bounded(stacks[-1]), outcome), severity=TIMEOUT)
 
 
 async def _crashed(sandbox: Sandbox, outcome: ProcessResult) -> Reproduction | None:
@@ -123,7 +130,9 @@ async def _crashed(sandbox: Sandbox, outcome: ProcessResult) -> Reproduction | N
     if outcome.status is not None and code == str(outcome.status):
         edges, _ = await _edges(sandbox, sandbox.program.crash_limit)
         title = f"exit status {code} (AFL_CRASH_EXITCODE)"
-        return Reproduction(signature(title, [], edges), title, "", _detail("", outcome))
+        made, text = signature(title, [], edges), _detail("", outcome)
+        unknown = Severity(UNKNOWN, "", "An exit status does not say what has failed.")
+        return Reproduction(made, title, "", text, severity=unknown)
     return None
 
 
@@ -133,7 +142,7 @@ def _aborted(report: Report, outcome: ProcessResult) -> Reproduction | None:
         return None
     printed = replace(outcome, output=report.printed.encode())
     verdict = _verdict("SIGABRT", "SIGABRT", report.frames, report.text, printed)
-    return replace(verdict, stack="")
+    return replace(verdict, stack="", severity=reported(report))
 
 
 def _reported(report: Report) -> Reproduction:
@@ -151,16 +160,20 @@ def _reported(report: Report) -> Reproduction:
         _cut(visible(report.text, lines=True)),
         frames=made.frames,
         basis=made.basis,
+        severity=reported(report),
     )
 
 
 async def _signalled(sandbox: Sandbox, outcome: ProcessResult) -> Reproduction:
     name = signal_name(outcome.signal)
     stack = await crash_stack(sandbox, outcome.signal, sandbox.program.crash_limit)
+    severity = signalled(name, stack.frames if stack else (), stack.fault if stack else None)
     if stack and relevant_frames(stack.frames):
-        return _verdict(name, name, stack.frames, _bounded(stack), outcome)
+        found = _verdict(name, name, stack.frames, _bounded(stack), outcome)
+        return replace(found, severity=severity)
     edges, why = await _edges(sandbox, sandbox.program.crash_limit)
-    return Reproduction(signature(name, [], edges), name, "", _detail(why, outcome))
+    made = signature(name, [], edges)
+    return Reproduction(made, name, "", _detail(why, outcome), severity=severity)
 
 
 def _verdict(

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from fuzztui.run.process.execute import execute
 from fuzztui.run.process.identity import ProcessId, descendants
 from fuzztui.run.triage.sandbox import Sandbox
+from fuzztui.run.triage.severity import Fault
 from fuzztui.run.triage.signature import Frame
 
 START_S = 20.0
@@ -41,6 +42,7 @@ _SAFE = (
     "set confirm off",
     "set pagination off",
     "set width 0",
+    "set disassembly-flavor intel",
 )
 _STYLE = (
     "set filename-display absolute",
@@ -52,6 +54,7 @@ _STYLE = (
     "handle all nostop noprint pass",
 )
 _STACK, _MAPPINGS, _END = "@@ fuzztui stack", "@@ fuzztui mappings", "@@ fuzztui end"
+_FAULT = "@@ fuzztui fault"
 _INLINED = """
 frame = gdb.selected_frame()
 block, line = gdb.block_for_pc(frame.pc()), gdb.find_pc_line(frame.pc())
@@ -67,11 +70,21 @@ for name in names if block else ():
 """Python of gdb: frames like those of ``bt``, of the functions that are inlined where the program
 stands. At their first instruction gdb itself takes the program for not being in them yet.
 """
+_SIGNAL = (
+    f"echo \\n{_FAULT},",
+    "output/x $_siginfo._sifields._sigfault.si_addr",
+    "echo ,",
+    "output/d $_siginfo.si_code",
+    "echo ,",
+    "output/x $sp",
+    "echo \\n",
+)
 _LOOK = (
     f"echo \\n{_STACK}\\n",
     f"python exec({_INLINED!r})",
     f"bt {FRAMES}",
     "x/i $pc",
+    *_SIGNAL,
     f"echo \\n{_MAPPINGS}\\n",
     "info proc mappings",
     f"echo \\n{_END}\\n",
@@ -83,7 +96,8 @@ _MAPPING = re.compile(
     r"\s*0x([0-9a-f]{1,16})\s+0x([0-9a-f]{1,16})\s+0x[0-9a-f]+\s+0x([0-9a-f]{1,16})\s+"
     r"(?:[rwxps-]{4}\s+)?(\S.*)"
 )
-_COUNTER = re.compile(r"=> 0x([0-9a-f]{1,16})")
+_COUNTER = re.compile(r"=> 0x([0-9a-f]{1,16})(?:[^\t]*:\t(.*))?")
+_FAULT_LINE = re.compile(rf"{_FAULT},0x([0-9a-f]{{1,16}}),(-?\d{{1,9}}),0x([0-9a-f]{{1,16}})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +106,8 @@ class Backtrace:
 
     frames: tuple[Frame, ...]
     text: str
+    fault: Fault | None = None
+    """What gdb knows of the signal; None: nothing."""
 
 
 def gdb_path() -> str | None:
@@ -202,7 +218,9 @@ def parse_backtraces(output: bytes) -> list[Backtrace]:
 
 def _backtrace(lines: Sequence[str], mappings: Sequence[str]) -> Backtrace:
     modules = _Modules(mappings)
-    counter = next((int(m[1], 16) for line in lines if (m := _COUNTER.match(line))), -1)
+    at = next((m for line in lines if (m := _COUNTER.match(line))), None)
+    counter = int(at[1], 16) if at else -1
+    fault = None
     frames: list[Frame] = []
     text: list[str] = []
     for line in lines:
@@ -211,7 +229,11 @@ def _backtrace(lines: Sequence[str], mappings: Sequence[str]) -> Backtrace:
             pc = int(head["pc"], 16) if head["pc"] else (counter if not frames else -1)
             frames.append(_frame(head["rest"], modules.at(pc)))
             text.append(line)
-    return Backtrace(tuple(frames), "\n".join(text))
+        elif found := _FAULT_LINE.fullmatch(line):
+            instruction = at[2] or "" if at else ""
+            address, stack = int(found[1], 16), int(found[3], 16)
+            fault = Fault(address, int(found[2]), counter, stack, instruction)
+    return Backtrace(tuple(frames), "\n".join(text), fault)
 
 
 def _frame(rest: str, where: tuple[str, int]) -> Frame:

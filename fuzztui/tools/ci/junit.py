@@ -30,6 +30,9 @@ def junit(outcome: CiOutcome) -> bytes:
     for finding in outcome.findings:
         text = message_of(finding)
         case = _case(suite, finding.rule, brief(finding.signature or text), finding.location)
+        if finding.severity_text:
+            named = {"name": "severity", "value": visible(finding.severity_text)}
+            ET.SubElement(ET.SubElement(case, "properties"), "property", named)
         if finding.is_open:
             failures += 1
             failed = ET.SubElement(case, "failure", message=text, type=visible(finding.rule))

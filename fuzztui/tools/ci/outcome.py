@@ -62,6 +62,9 @@ class ReportedFinding:
     frames: tuple[LocatedFrame, ...]
     location: CodeLocation | None
     """The innermost call on a changed line, else in the repository."""
+    severity: str = ""
+    """A level of :mod:`fuzztui.kernel.wire.severity`; an empty string: not decided."""
+    severity_text: str = ""
 
     @property
     def rule(self) -> str:

@@ -7,11 +7,14 @@ from urllib.parse import quote
 
 from fuzztui import __version__
 from fuzztui.kernel.base.text import brief, visible
+from fuzztui.kernel.wire.severity import EXPLOITABLE, NOT_EXPLOITABLE, PROBABLY_EXPLOITABLE, rank
 from fuzztui.tools.ci.outcome import CiOutcome, CodeLocation, ReportedFinding, ReportedSurvivor
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 MAX_RESULTS: Final = 5_000
 """GitHub shows no more of one run."""
+_SCORES: Final = {EXPLOITABLE: "9.1", PROBABLY_EXPLOITABLE: "7.5", NOT_EXPLOITABLE: "3.0"}
+"""``security-severity``, which GitHub shows as critical, high or low; without one, as an error."""
 _SURVIVOR: Final = "survivor"
 _TITLE: Final = 1_000
 _ROOT: Final = "SRCROOT"
@@ -23,7 +26,11 @@ def sarif(outcome: CiOutcome) -> dict[str, Any]:
     results = [_finding(outcome, finding) for finding in findings]
     results += [_survivor(survivor) for survivor in outcome.new_survivors]
     results = results[:MAX_RESULTS]
-    rules = [_rule(id_) for id_ in dict.fromkeys(result["ruleId"] for result in results)]
+    worst: dict[str, str] = {}
+    for finding in findings:
+        worst[finding.rule] = max(worst.get(finding.rule, ""), finding.severity, key=rank)
+    ids = dict.fromkeys(result["ruleId"] for result in results)
+    rules = [_rule(id_, _SCORES.get(worst.get(id_, ""), "")) for id_ in ids]
     driver = {"name": "fuzztui", "semanticVersion": __version__, "rules": rules}
     return {
         "$schema": SCHEMA,
@@ -47,19 +54,22 @@ def _root(outcome: CiOutcome) -> dict[str, Any]:
     return {**known, "description": {"text": "The root of the repository."}}
 
 
-def _rule(id_: str) -> dict[str, Any]:
+def _rule(id_: str, score: str) -> dict[str, Any]:
     if id_ == _SURVIVOR:
         text = "With this change of the code, every input of the corpus behaves as before."
         level = "note"
     else:
         text = "An input makes the target fail in a way that target.expected does not allow."
         level = "error"
+    properties: dict[str, Any] = {"tags": ["fuzzing"], "problem.severity": level}
+    if score:  # GitHub shows this one, of rules for security only
+        properties |= {"tags": ["fuzzing", "security"], "security-severity": score}
     return {
         "id": id_,
         "shortDescription": {"text": id_},
         "fullDescription": {"text": text},
         "defaultConfiguration": {"level": level},
-        "properties": {"tags": ["fuzzing"], "problem.severity": level},
+        "properties": properties,
     }
 
 
@@ -76,8 +86,9 @@ def _finding(outcome: CiOutcome, finding: ReportedFinding) -> dict[str, Any]:
     if own:
         steps = [{"location": _step(f.location, f.function)} for f in own if f.location]
         result["codeFlows"] = [{"threadFlows": [{"locations": steps}]}]
-    if finding.input:
-        result["properties"] = {"input": visible(finding.input)}
+    about = {"input": finding.input, "severity": finding.severity_text}
+    if any(about.values()):
+        result["properties"] = {name: visible(text) for name, text in about.items() if text}
     if not finding.is_open:
         result["suppressions"] = [{"kind": "external"}]
     return result

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from fuzztui.kernel.base.page import Block, Code, Facts, Folded, Item, Note, Part, Section, moment
 from fuzztui.kernel.base.signals import signal_name
 from fuzztui.kernel.base.text import brief, several, visible
-from fuzztui.kernel.model.finding_tallies import Group, groups, is_examined
+from fuzztui.kernel.model.finding_tallies import Group, groups, is_examined, severity_text
 from fuzztui.kernel.model.selectors import totals
 from fuzztui.kernel.model.state import Finding, State
 from fuzztui.kernel.model.verdicts import given_about, verdict_of
 from fuzztui.kernel.wire.finding_kinds import kind_of
+from fuzztui.kernel.wire.severity import beside
 from fuzztui.kernel.wire.verdicts import OPEN, label
 from fuzztui.tools.report.run import MAX_FINDINGS, FindingInput, ReportedRun
 
@@ -77,6 +78,8 @@ def _group(run: ReportedRun, group: Group) -> Item:
     rows: list[tuple[str, Code | str]] = []
     if first.place:
         rows.append(("place", Code(brief(first.place))))
+    if (worst := group.worst).severity:
+        rows.append(("severity", brief(severity_text(worst), 400)))
     if group.signature:
         rows.append(("signature", Code(brief(group.signature))))
     rows.append(("found", _when(first, state)))
@@ -101,7 +104,8 @@ def _group(run: ReportedRun, group: Group) -> Item:
         names = "\n".join(brief(key, 200) for key in others[:_LISTED])
         more = f"\nand {len(others) - _LISTED:,} more" if len(others) > _LISTED else ""
         parts.append(Folded(several(len(others), "further file"), [Block(names + more)]))
-    return Item(title_of(first), parts, (kind_of(first.category).noun, label(verdict)))
+    tags = kind_of(first.category).noun + beside(group.worst.severity), label(verdict)
+    return Item(title_of(first), parts, tags)
 
 
 def _when(first: Finding, state: State) -> str:

@@ -108,7 +108,7 @@ def _age(t: float, now: float) -> float | None:
 
 
 def _group_dict(group: Group, state: State) -> dict[str, Any]:
-    first = group.first
+    first, worst = group.first, group.worst
     given = given_about(state, group.signature)
     return {
         "signature": group.signature or None,
@@ -119,6 +119,9 @@ def _group_dict(group: Group, state: State) -> dict[str, Any]:
         "first_s": first.t,
         "files": len(group.findings),
         "count": group.count,
+        "severity": worst.severity or None,
+        "severity_class": worst.severity_class,
+        "severity_reason": worst.severity_reason,
         "verdict": verdict_of(state, group.signature),
         "note": given.note if given else "",
         "author": given.author if given else "",

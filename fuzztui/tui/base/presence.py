@@ -35,6 +35,8 @@ class Presence(Generic[T]):
 
     def _text(self, id: str, row: T) -> str:
         column = self._columns[id]
+        if column.value is not None and not column.cell(row)[0].strip():
+            return ""  # a value that conditions compare, and that is not shown
         return (column.value or column.hay)(row).strip()
 
     def _note(self, ids: Iterable[str], key: str, row: T) -> None:

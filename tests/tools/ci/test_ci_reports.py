@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import jsonschema
 import pytest
@@ -101,6 +102,36 @@ def test_places_and_levels_in_sarif(tmp_path):
     assert new["baselineState"] == "new"
     assert "suppressions" in old and "suppressions" not in new
     assert (note["ruleId"], note["level"]) == ("survivor", "note")
+
+
+def test_severity_in_sarif_and_junit(tmp_path: Path) -> None:
+    """GitHub wants ``security-severity`` of a rule, so a rule has that of its worst result."""
+    text = "not exploitable, timeout: The target hangs."
+    made = outcome(
+        tmp_path,
+        finding(severity="PROBABLY_EXPLOITABLE", severity_text="probably exploitable: \0"),
+        finding(1, severity="EXPLOITABLE"), finding(2),
+        finding(3, category="hang", severity="NOT_EXPLOITABLE", severity_text=text),
+        finding(4, title="KeyError: 1", severity="ERROR"),
+        finding(5, title="Odd", severity="UNKNOWN"),
+    )  # fmt: skip
+    (run,) = sarif(made)["runs"]
+    scores = {
+        rule["id"]: rule["properties"].get("security-severity")
+        for rule in run["tool"]["driver"]["rules"]
+    }
+    assert scores == {
+        "crash/ValueError": "9.1", "hang/ValueError": "3.0", "crash/KeyError": None,
+        "crash/Odd": None, "survivor": None,
+    }  # fmt: skip
+    tagged = [
+        r["id"] for r in run["tool"]["driver"]["rules"] if "security" in r["properties"]["tags"]
+    ]
+    assert tagged == ["crash/ValueError", "hang/ValueError"]
+    assert run["results"][3]["properties"]["severity"] == text
+    jsonschema.Draft4Validator(SCHEMA).validate(sarif(made))
+    named = [found.get("value") for found in ElementTree.fromstring(junit(made)).iter("property")]
+    assert named == ["probably exploitable: \\0", text]
 
 
 @pytest.mark.parametrize("absolute", [False, True])

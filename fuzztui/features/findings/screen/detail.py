@@ -10,10 +10,12 @@ from fuzztui.features.inputs.screen.lineage import credit_lines, lineage_lines, 
 from fuzztui.features.inputs.screen.side_by_side import side_by_side
 from fuzztui.kernel.base.signals import is_by_signal, signal_name
 from fuzztui.kernel.model.examples import is_in_tests, takes_examples
+from fuzztui.kernel.model.finding_tallies import severity_text
 from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE, SEEDS
 from fuzztui.kernel.model.state import CommandStatus, Finding, State
 from fuzztui.kernel.model.verdicts import given_about, verdict_of
 from fuzztui.kernel.wire.finding_kinds import CRASH, DIFFERS
+from fuzztui.kernel.wire.severity import EXPLOITABLE, PROBABLY_EXPLOITABLE
 from fuzztui.kernel.wire.verdicts import FIXED, KNOWN, REGRESSION, WONT_FIX, label
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
@@ -40,6 +42,9 @@ FIRST_ROWS = 6
 
 VERDICT_STYLES = {KNOWN: "pending", FIXED: "valid", WONT_FIX: "muted", REGRESSION: "crash"}
 """Colours of verdicts; a new group has none."""
+
+SEVERITY_STYLES = {EXPLOITABLE: "crash", PROBABLY_EXPLOITABLE: "hang"}
+"""Colours of severities; the others are muted."""
 
 
 def finding_lines(
@@ -71,6 +76,8 @@ def finding_lines(
     lines: list[Line] = [[TextSpan(part, f"bold {style}")] for part in plain_lines(name, 3)]
     if finding.place:
         lines.append([TextSpan("at ", "muted"), TextSpan(plain(finding.place), "bold")])
+    if text := severity_text(finding):
+        lines.append([TextSpan(plain(text), SEVERITY_STYLES.get(finding.severity, "muted"))])
     lines += verdict_lines(finding, state)
     lines += _for_pytest(finding, run)  # in a low pane, too
     if minimising is not None:  # the result, too: a low pane has no more lines in view

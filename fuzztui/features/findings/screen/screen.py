@@ -12,7 +12,12 @@ from textual.notifications import SeverityLevel
 from textual.worker import WorkType
 
 from fuzztui.features.findings.screen.actions import FindingContext
-from fuzztui.features.findings.screen.detail import VERDICT_STYLES, finding_lines, no_findings_lines
+from fuzztui.features.findings.screen.detail import (
+    SEVERITY_STYLES,
+    VERDICT_STYLES,
+    finding_lines,
+    no_findings_lines,
+)
 from fuzztui.features.findings.screen.dialogs import FramesScreen, VerdictScreen
 from fuzztui.features.inputs.screen.hexview import Preview, reading
 from fuzztui.features.inputs.screen.input_screen import InputScreen
@@ -32,6 +37,7 @@ from fuzztui.kernel.wire.commands import (
     OfVerdictsFile,
     SkipFrames,
 )
+from fuzztui.kernel.wire.severity import ERROR, rank, short
 from fuzztui.kernel.wire.verdicts import KNOWN, NEW, OPEN, REGRESSION, label
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.background import in_thread
@@ -40,7 +46,7 @@ from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.local_command import LocalCommand
 from fuzztui.tui.base.source_excerpt import SourceExcerpt, load_at
-from fuzztui.tui.base.text import plain
+from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.frame.action_context import ActionContext, without_supervisor
 from fuzztui.tui.frame.command_sender import Answered, CommandOutcome, minimisings
 from fuzztui.tui.frame.local_verdict import record_verdict
@@ -57,6 +63,9 @@ MAX_NAMED = 3
 
 SOURCE_LINES = 4
 """Lines of source code before and after the line of a crash."""
+
+LEAST_TITLE = 12
+"""Cells of a title before its distinction from another group's; with less, its end is cut."""
 
 FEW = 10
 """Rows up to which the list is above the details, which then have the full width."""
@@ -93,6 +102,10 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
         self.grouped = True
         self._counts: dict[str, int] = {}
         """Number of findings by signature."""
+        self._severest: dict[str, Finding] = {}
+        """By signature: the finding whose severity is that of the group."""
+        self._only_errors = True
+        """Whether no finding has one of casr's levels, so that the column says nothing."""
         self._minimisings: dict[str, CommandStatus] = {}
         self._minimisers: dict[str, LocalCommand] = {}
         """The commands of this screen that are running, by the finding's key."""
@@ -112,9 +125,13 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
         return (
             Column("kind", "kind", _kind, lambda f: f.category, min=7, max=9,
                    value=lambda f: f.category),
+            Column("severity", "severity", self._severity, lambda f: rank(self._worst(f).severity),
+                   max=11, spare=True, descending=True,
+                   value=lambda f: self._worst(f).severity),
             Column("verdict", "verdict", self._verdict, self._verdict_of, max=10, spare=True),
             Column("met", "count", self._met, self._count_of, "right", min=5, descending=True),
-            Column("title", "what", self._title, finding_title, min=20, max=200, flex=True),
+            Column("title", "what", self._title, finding_title, min=20, max=200, flex=True,
+                   cut=cut_title),
             Column("place", "where", lambda f: (f.place or format.NONE, "muted"),
                    lambda f: f.place, min=8, max=60, needs=90, yields=16),
             Column("t", "first", lambda f: (format.clock(f.t), "muted"), lambda f: f.t, "right",
@@ -150,6 +167,13 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
         n = self._count_of(finding)
         return f"×{format.count(n)}", "bold" if n > 1 else "muted"
 
+    def _worst(self, finding: Finding) -> Finding:
+        return self._severest.get(finding.signature, finding) if self.grouped else finding
+
+    def _severity(self, finding: Finding) -> Cell:
+        level = self._worst(finding).severity
+        return ("" if self._only_errors else short(level)), SEVERITY_STYLES.get(level, "muted")
+
     def _title(self, finding: Finding) -> Cell:
         title = finding_title(finding)
         command = self._minimising(finding.key)
@@ -178,7 +202,11 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
         """Show new findings; a description may change the first file of a group."""
         state = self.campaign
         if changes.reset or changes.findings:
-            self._counts = {g.signature: g.count for g in groups(state) if g.signature}
+            every = [group for group in groups(state) if group.signature]
+            self._counts = {group.signature: group.count for group in every}
+            self._severest = {group.signature: group.worst for group in every}
+            levels = {worst.severity for worst in self._severest.values()}
+            self._only_errors = levels <= {"", ERROR}
         if changes.reset:
             self.table.load(state.findings)
         elif changes.findings:
@@ -497,6 +525,13 @@ def _named(finding: Finding) -> str:
     return f"{finding.instance}/" + finding.file.rpartition("/")[2].partition(",")[0]
 
 
+def cut_title(title: str, width: int) -> str:
+    """Shorten a title; what distinguishes it from another group's, at its end, stays if it can."""
+    head, via, names = title.rpartition(" via ")
+    room = width - len(via + names)
+    return fit(head, room) + via + names if via and room >= LEAST_TITLE else fit(title, width)
+
+
 def _kind(finding: Finding) -> Cell:
     return f"{finding_sign(finding.category)} {finding.category}", finding.category
 
@@ -504,6 +539,7 @@ def _kind(finding: Finding) -> Cell:
 LEGEND = Legend({
     "findings": {
         "kind": "crash, hang, or differs (two implementations disagree)",
+        "severity": "What casr would call it, by fuzztui's own reading of the report or stack",
         "verdict": "A user's: known, fixed, won't fix; regression: was fixed, and is found again",
         "met": "How often its signature was met; with v: whether the file is the first",
         "title": "The error, or the signal",

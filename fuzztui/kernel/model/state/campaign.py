@@ -90,6 +90,8 @@ class State:
     with the number of findings. Derived from ``findings``."""
     plain_signatures: dict[str, dict[str, int]] = field(default_factory=dict)
     """The inverse of ``regrouped``: by signature with the rules, the signatures without them."""
+    titled: dict[str, dict[str, int]] = field(default_factory=dict)
+    """By title without a distinction: the signatures of its groups, with the number of findings."""
     unnumbered_groups: dict[str, list[str]] = field(default_factory=dict)
     """The signatures of ``groups`` by signature without line number. Derived from ``groups``."""
     unnumbered_verdicts: dict[str, list[str]] = field(default_factory=dict)

@@ -111,6 +111,12 @@ class Finding:
     """The property that failed, in a campaign on a test suite; else empty."""
     example: bool = False
     """Whether the input is a failing example of Hypothesis now."""
+    plain_title: str = ""
+    """The title as described, without what distinguishes it from other groups with this title."""
+    severity: str = ""
+    """A level of :mod:`fuzztui.kernel.wire.severity`; an empty string: not decided."""
+    severity_class: str = ""
+    severity_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

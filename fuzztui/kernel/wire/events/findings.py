@@ -44,7 +44,9 @@ class FindingDescribed(Event, kind="finding_described", by_engines=True):
     first; each is ``{"function", "file", "line", "kind"}``, at most
     :data:`fuzztui.kernel.wire.frames.MAX_FRAMES`. ``basis``: what else the signature is made of
     (:class:`fuzztui.kernel.wire.frames.Basis`). Empty: the signature is not made of frames.
-    ``property``: the property of a suite that failed; else empty.
+    ``property``: the property of a suite that failed; else empty. ``severity``: a level of
+    :mod:`fuzztui.kernel.wire.severity`, with casr's name of the class and the reason in one
+    sentence; empty in logs of earlier versions.
     """
 
     instance: str
@@ -59,6 +61,9 @@ class FindingDescribed(Event, kind="finding_described", by_engines=True):
     frames: list[dict[str, Any]] = field(default_factory=list)
     basis: dict[str, Any] = field(default_factory=dict)
     property: str = ""
+    severity: str = ""
+    severity_class: str = ""
+    severity_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
