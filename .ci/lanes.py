@@ -124,7 +124,9 @@ COMMANDS = (
     "tests/e2e/test_ci*.py",
     "tests/e2e/test_report_run.py",
     "tests/e2e/test_note_feature.py",
+    "tests/e2e/test_bisect_run.py",
 )
+BISECT = ("tests/cli/test_cli_bisect.py", "tests/e2e/test_bisect_run.py")
 HOSTS = ("tests/machines/hosts", "tests/e2e/test_attach_hosts.py")
 WATCH = ("tests/features/watch", "tests/e2e/test_watch.py")
 BENCHMARKS = ("tests/benchmarks", "tests/e2e/test_benchmarks.py", "tests/e2e/test_chaos.py")
@@ -189,7 +191,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/features/jobs": JOBS,
     "fuzztui/kernel/remote": SUPERVISE + COMMANDS + HOSTS,
     # What people see.
-    "fuzztui/tools/changes": ("tests/tools/changes", *COMMANDS),
+    "fuzztui/tools/bisect": ("tests/tools/bisect", *BISECT),
+    "fuzztui/tools/changes": ("tests/tools/bisect", "tests/tools/changes", *COMMANDS),
     "fuzztui/tools/ci": ("tests/tools/ci", "tests/e2e/test_ci*.py"),
     ".github/actions": ("tests/e2e/test_ci_action.py",),
     "fuzztui/cli": COMMANDS + CORPUS + SYNC + MERGE,

@@ -26,6 +26,7 @@ _OF_COMMAND: Final = {
     ("test", "parts"): "files",
     ("repro", "file"): "finding-files",
     ("minimise", "file"): "finding-files",
+    ("bisect", "finding"): "finding-files",
     ("corpus", "entry"): "entries",
     ("ctl", "id"): "ctl",
     ("report", "run"): "runs campaigns",

@@ -207,6 +207,17 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             ("repro runs/crate runs/crate/out/main/crashes/id:000000*",),
         ),
         CommandHelp(
+            "bisect",
+            (
+                ("RUN FINDING GOOD..BAD", "find the commit since which it fails;"),
+                ("RUN MUTANT GOOD..BAD", "since which no input kills a mutant"),
+            ),
+            (
+                "bisect runs/crate main/crashes/id:000000* v1.0..HEAD",
+                "bisect runs/lib main/crashes/id:000000* v1.0.. --build 'make ext'",
+            ),
+        ),
+        CommandHelp(
             "export",
             (("RUN --pytest FILE", "write tests from the corpus and the findings"),),
             ("export runs/tomllib-mu2 --pytest tests/test_fuzz_toml.py --tests 20",),

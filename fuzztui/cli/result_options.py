@@ -235,6 +235,38 @@ def _minimise(parser: CommandParser) -> Run:
     return command("minimise.minimise")
 
 
+def _bisect(parser: CommandParser) -> Run:
+    parser.run()
+    parser.add_argument(
+        "finding",
+        metavar="FINDING|MUTANT",
+        help="INSTANCE/crashes/id:... in the run, or another input; or the id of a Python mutant "
+        "that the corpus once killed: bad is then a commit at which it survives",
+    )
+    parser.add_argument(
+        "range", metavar="GOOD..BAD", help="two commits, tags or branches; GOOD.. means GOOD..HEAD"
+    )
+    parser.add_argument(
+        "--build",
+        metavar="COMMAND",
+        help="a shell command to execute in each commit's tree first, such as 'make fuzz', for a "
+        "program without target.build, or a Python package with compiled modules",
+    )
+    parser.add_argument(
+        "--only",
+        metavar="TEXT",
+        help="skip commits that fail without this text in what repro prints: other bugs",
+    )
+    parser.number("--times", "run the input up to N times at each commit: flaky findings", 1)
+    parser.corpus_folders("of a mutant: use these inputs, at each commit as they are in it")
+    parser.time(
+        "--limit", "skip a commit that is not built and run within this time (default: 10m)", 600.0
+    )
+    add_set(parser)
+    parser.json()
+    return command("bisect.bisect")
+
+
 COMMANDS = {
     "ci": _ci,
     "export": _export,
@@ -245,4 +277,5 @@ COMMANDS = {
     "compare": _compare,
     "repro": _repro,
     "minimise": _minimise,
+    "bisect": _bisect,
 }

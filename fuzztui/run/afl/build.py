@@ -1,6 +1,7 @@
 """Build an AFL++ target, and its other binaries: shell commands, each run once in the run.
 
-The plain binary is built in ``build/``, one named ``asan`` in ``build-asan/``.
+The plain binary is built in ``build/``, one named ``asan`` in ``build-asan/``. Executed with a run
+directory as its argument, this module builds the target of the run's frozen campaign.
 """
 
 from __future__ import annotations
@@ -12,18 +13,20 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from errno import EDQUOT, ENOSPC, EROFS
 from pathlib import Path
 
 from fuzztui.kernel.base.atomic import replace_text
+from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.base.files import read_regular
 from fuzztui.kernel.base.text import several, visible
 from fuzztui.kernel.wire.events import Message
-from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign import Campaign, load
 from fuzztui.run.campaign.binaries import Binary, planned_binaries
-from fuzztui.run.campaign.rundir import SupervisorError
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.process.identity import MARK_RUN
 from fuzztui.run.triage.program import holds
 
@@ -241,3 +244,14 @@ def telling_lines(lines: Iterable[str]) -> list[str]:
     lines = list(lines)
     errors = [line for line in lines if _ERROR.search(line)]
     return list(dict.fromkeys([*errors[:4], *lines[-2:]]))
+
+
+def _main(run: Path) -> None:
+    try:
+        build_target(load(RunDir(run).campaign).campaign, run, print)
+    except UserError as e:
+        sys.exit(f"fuzztui: {e}")
+
+
+if __name__ == "__main__":
+    _main(Path(sys.argv[1]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +20,8 @@ from fuzztui.tools.changes.lines import (
 
 _LIMIT_S: Final = 120.0
 
+_CONFIG: Final[Mapping[str, str]] = {"core.quotepath": "off", "core.fsmonitor": "false"}
+
 _PLAIN: Final = (
     "--unified=0", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-color",
     "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules", "--submodule=short",
@@ -32,15 +35,15 @@ def changes_since(ref: str, directory: Path) -> ChangedFiles:
     Files that are not ignored and unknown to git are new. Raises :class:`ChangesError`.
     """
     # First: outside of a repository git diff compares two files.
-    root = Path(os.fsdecode(_git(directory, "rev-parse", "--show-toplevel").rstrip(b"\n")))
+    root = Path(os.fsdecode(git(directory, "rev-parse", "--show-toplevel").rstrip(b"\n")))
     commit = _commit(ref, root)
     base = _merge_base(ref, commit, root)
-    diff = _git(root, "diff", *_PLAIN, base, "--")
+    diff = git(root, "diff", *_PLAIN, base, "--")
     try:
         files = {file.path: file for file in changed_files(diff, root)}
     except ChangesError as e:
         raise ChangesError(f"git diff {base[:10]}: {e}") from None
-    for name in _git(root, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0"):
+    for name in git(root, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0"):
         if name and (new := _new(root, os.fsdecode(name))):
             files[new.path] = new
     return ChangedFiles(root, files, f"{ref} ({base[:10]})")
@@ -57,7 +60,7 @@ def _new(root: Path, name: str) -> ChangedFile | None:
 def _commit(ref: str, root: Path) -> str:
     """The hash of the commit that ``ref`` names. Raises :class:`ChangesError`."""
     arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
-    if ref and (found := _git(root, *arguments, may_fail=True).strip()):
+    if ref and (found := git(root, *arguments, may_fail=True).strip()):
         return found.decode("ascii", "replace")
     remote, slash, branch = ref.partition("/")
     hint = f"; fetch it first: git fetch {remote} {branch}" if slash else ""
@@ -65,10 +68,10 @@ def _commit(ref: str, root: Path) -> str:
 
 
 def _merge_base(ref: str, commit: str, root: Path) -> str:
-    base = _git(root, "merge-base", commit, "HEAD", may_fail=True).split(b"\n")[0]
+    base = git(root, "merge-base", commit, "HEAD", may_fail=True).split(b"\n")[0]
     if base:
         return base.decode("ascii", "replace")
-    if _git(root, "rev-parse", "--is-shallow-repository", may_fail=True).strip() == b"true":
+    if git(root, "rev-parse", "--is-shallow-repository", may_fail=True).strip() == b"true":
         raise ChangesError(
             f"--since {ref}: this clone is shallow and has no common commit with it; on GitHub "
             "set fetch-depth: 0 for actions/checkout, on GitLab GIT_DEPTH: 0; or run: git fetch "
@@ -77,13 +80,25 @@ def _merge_base(ref: str, commit: str, root: Path) -> str:
     raise ChangesError(f"--since {ref}: has no common commit with HEAD")
 
 
-def _git(directory: Path, *arguments: str, may_fail: bool = False) -> bytes:
-    """Return what git prints. Raises :class:`ChangesError` with git's own message."""
-    command = ["git", "-c", "core.quotepath=off", "-c", "core.fsmonitor=false", *arguments]
-    env = {**os.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_PAGER": "cat"}
+def git(
+    directory: Path,
+    *arguments: str,
+    may_fail: bool = False,
+    config: Mapping[str, str] = _CONFIG,
+    env: Mapping[str, str] = os.environ,
+    limit_s: float = _LIMIT_S,
+) -> bytes:
+    """Return what git prints. Raises :class:`ChangesError` with git's own message.
+
+    ``may_fail``: return nothing if git fails.
+    """
+    given = {**_CONFIG, **config}.items()
+    command = ["git", *(word for key, value in given for word in ("-c", f"{key}={value}"))]
+    command += arguments
+    env = {**env, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_PAGER": "cat"}
     try:
         done = subprocess.run(
-            command, cwd=directory, env=env, capture_output=True, timeout=_LIMIT_S, check=False,
+            command, cwd=directory, env=env, capture_output=True, timeout=limit_s, check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except FileNotFoundError:
@@ -93,7 +108,7 @@ def _git(directory: Path, *arguments: str, may_fail: bool = False) -> bytes:
     except OSError as e:
         raise ChangesError(f"git cannot be run in {directory}: {e.strerror}") from None
     except subprocess.TimeoutExpired:
-        raise ChangesError(f"git {arguments[0]} took more than {_LIMIT_S:.0f} s") from None
+        raise ChangesError(f"git {arguments[0]} took more than {limit_s:.0f} s") from None
     if done.returncode and not may_fail:
         text = done.stderr.decode("utf-8", "replace").expandtabs(4)
         reason = text.strip().removeprefix("fatal: ")
