@@ -59,7 +59,7 @@ def test_todays_file():
     assert read(AFL_4) == Stats(
         "main", execs=123456, execs_per_sec=2057.6, corpus=81, favored=12, pending=40, crashes=2,
         hangs=1, edges=341, edges_total=65536, cycles=3, cur_item=7, max_depth=5, stability=99.53,
-        age=1.5,
+        age=1.5, pending_favored=1,
     )  # fmt: skip
 
 
