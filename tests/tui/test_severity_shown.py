@@ -84,7 +84,7 @@ async def test_exceptions_of_python_are_errors_and_need_no_column(drive):
         d.assert_lacks("severity")
         await d.press("slash", *"severity=error", "enter")
         assert len(d.row_keys()) == 1
-        d.assert_shows("error, KeyError: A Python exception is an error, and no memory bug.")
+        d.assert_lacks("no memory bug")  # the title says all
 
 
 async def test_a_hostile_level_is_text(drive):

@@ -15,7 +15,7 @@ from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE, SEEDS
 from fuzztui.kernel.model.state import CommandStatus, Finding, State
 from fuzztui.kernel.model.verdicts import given_about, verdict_of
 from fuzztui.kernel.wire.finding_kinds import CRASH, DIFFERS
-from fuzztui.kernel.wire.severity import EXPLOITABLE, PROBABLY_EXPLOITABLE
+from fuzztui.kernel.wire.severity import ERROR, EXPLOITABLE, PROBABLY_EXPLOITABLE
 from fuzztui.kernel.wire.verdicts import FIXED, KNOWN, REGRESSION, WONT_FIX, label
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
@@ -76,7 +76,7 @@ def finding_lines(
     lines: list[Line] = [[TextSpan(part, f"bold {style}")] for part in plain_lines(name, 3)]
     if finding.place:
         lines.append([TextSpan("at ", "muted"), TextSpan(plain(finding.place), "bold")])
-    if text := severity_text(finding):
+    if finding.severity != ERROR and (text := severity_text(finding)):
         lines.append([TextSpan(plain(text), SEVERITY_STYLES.get(finding.severity, "muted"))])
     lines += verdict_lines(finding, state)
     lines += _for_pytest(finding, run)  # in a low pane, too
