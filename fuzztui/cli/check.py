@@ -55,7 +55,11 @@ def check(options: argparse.Namespace) -> int:
     if loaded.campaign.kind == AFL:
         from fuzztui.run.afl.launcher import ALWAYS, DEFAULTS
 
-        say(f"afl-fuzz gets {_assignments(ALWAYS)}; and, unless set, {_assignments(DEFAULTS)}")
+        own = {**DEFAULTS}
+        if loaded.campaign.engine["pin"]:
+            own = {"AFL_TRY_AFFINITY": "1", **own}
+            del own["AFL_NO_AFFINITY"]
+        say(f"afl-fuzz gets {_assignments(ALWAYS)}; and, unless set, {_assignments(own)}")
     made = f", {several(found.made, 'input was', 'inputs were')} made" if found.made else ""
     built = ", its target can be built" if options.build else ""
     say(f"{file} is valid{', its target can be loaded' * imported}{made}{built}")

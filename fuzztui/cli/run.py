@@ -30,9 +30,9 @@ from fuzztui.kernel.remote.lock import running
 from fuzztui.machines.merge.parts import inner_parts
 from fuzztui.run.campaign import Campaign, CampaignError, FrozenCampaign, load, refuse_idle_keys
 from fuzztui.run.campaign.extras import refuse_missing_extras
-from fuzztui.run.campaign.model import Tables
+from fuzztui.run.campaign.model import FROZEN, Tables, toml_of
 from fuzztui.run.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, Unfit, prepare_run
-from fuzztui.run.campaign.schema import HOSTS, table_names
+from fuzztui.run.campaign.schema import AFL, HOSTS, table_names
 from fuzztui.run.home.finding import is_run
 from fuzztui.run.inprocess.ask import Ready, ready
 from fuzztui.run.supervise.daemon import start
@@ -72,7 +72,7 @@ def run_file(file: Path, options: argparse.Namespace, made: MadeCampaign | None 
         )
     new, loaded = loaded, with_output(loaded, where)
     if is_run(where) and (where / "campaign.toml").exists():
-        loaded = _same_hosts(loaded, where)
+        loaded = _same_binaries(_same_hosts(loaded, where), where)
         _same_campaign(loaded, where)
         if _is_supervised(where):
             say(f"the campaign is already running: rejoining {where}")
@@ -329,6 +329,24 @@ def _same_hosts(loaded: FrozenCampaign, where: Path) -> FrozenCampaign:
     say(f"the run continues on its hosts: {', '.join(place.name for place in hosts)}")
     campaign = replace(loaded.campaign, hosts=hosts)
     return replace(loaded, campaign=campaign, frozen={**loaded.frozen, HOSTS: before.frozen[HOSTS]})
+
+
+def _same_binaries(loaded: FrozenCampaign, where: Path) -> FrozenCampaign:
+    """Return the campaign with the binaries of its run, if it names none itself.
+
+    Which ones a campaign has by default depends on its instances, which may be others now.
+    """
+    try:
+        before = load(where / FROZEN).frozen["target"].get("binaries", {})
+    except CampaignError:
+        return loaded  # reported by _same_campaign
+    own = loaded.frozen["target"]
+    names_them = "target.binaries" in loaded.given
+    if loaded.campaign.kind != AFL or names_them or before == own.get("binaries", {}):
+        return loaded
+    frozen = {**loaded.frozen, "target": {**own, "binaries": before}}
+    campaign = load(where / FROZEN, text=toml_of(frozen)).campaign
+    return replace(loaded, campaign=replace(campaign, file=loaded.campaign.file), frozen=frozen)
 
 
 def _same_campaign(loaded: FrozenCampaign, where: Path) -> None:

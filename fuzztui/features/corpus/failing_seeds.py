@@ -26,6 +26,7 @@ from fuzztui.kernel.wire.finding_kinds import CRASH, CRASHES, HANG, HANGS
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.binaries import binaries_of, with_binary
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.triage.program import TargetProgram
 
 LISTED: Final = 20
 """Failing seeds that the message names."""
@@ -43,7 +44,11 @@ def keep_failing_seeds(
     Returns a message that names the failing seeds. Blocking. Raises :class:`SupervisorError`.
     """
     directory, done = run_dir.instance(SEEDS), run_dir.supervisor / "seeds-ran"
-    if done.exists():
+    try:
+        blind = TargetProgram.of(campaign).blind  # -n: afl-showmap cannot run the target
+    except SupervisorError as e:
+        return [Message("warning", f"seeds: not run before the start: {e}")]
+    if blind or done.exists():
         return ()
     files = list(files_in([run_dir.seeds]))
     shown = StartProgress(progress)
@@ -51,12 +56,13 @@ def keep_failing_seeds(
         failing = in_thread(lambda: _failing(campaign, run_dir, files, shown), shown.stopped)
         for folder in _FOLDERS.values() if failing else ():
             (directory / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-        for number, (file, result) in enumerate(failing):
+        unlike = {(r.outcome, r.sig, r.trace): (f, r) for f, r in reversed(failing)}
+        for number, (file, result) in enumerate(reversed(unlike.values())):
             _keep(directory, number, file, result)
         done.touch()
     except Stopped:
         raise SupervisorError("the start was cancelled while the seeds ran") from None
-    except SupervisorError as e:
+    except _NotRun as e:
         return [Message("warning", f"seeds: not run before the start: {e}")]
     except OSError as e:
         raise SupervisorError(f"{e.filename or directory}: {e.strerror or e}") from None
@@ -65,27 +71,37 @@ def keep_failing_seeds(
     names = [f"{visible(file.name)} ({_how(result)})" for file, result in failing[:LISTED]]
     names += [f"{len(failing) - LISTED:,} more"] if len(failing) > LISTED else []
     whole = several(len(files), "seed")
-    text = f"the target fails on {len(failing):,} of {whole}, kept as findings: {', '.join(names)}"
+    kept = f" ({len(unlike):,} of them, which cover other edges)" * (len(unlike) < len(failing))
+    text = f"the target fails on {len(failing):,} of {whole}, kept as findings{kept}: "
+    text += ", ".join(names)
     progress(text)
     return [Message("warning", text)]
+
+
+class _NotRun(Exception):
+    """The target cannot be run on the seeds; the text is the reason."""
 
 
 def _failing(
     campaign: Campaign, run_dir: RunDir, files: Sequence[Path], shown: StartProgress
 ) -> list[tuple[Path, InputResult]]:
+    """Return the seeds on which a binary fails. Raises _NotRun."""
     reporting = [one for one in binaries_of(campaign) if one.variant.sanitizer][:1]
     results: dict[Path, InputResult] = {}
     for binary in (None, *reporting):
         of = with_binary(campaign, binary)
         left = [file for file in files if file not in results]
-        batch = AflBatch(of, run_dir, of.target["command"], "seeds")
+        what = f"running seeds{f' with {binary.name}' if binary else ''}"
 
-        def show(part: float, number: int = len(left)) -> None:
-            shown.show("running seeds", round(part * number), number)
+        def show(part: float, number: int = len(left), what: str = what) -> None:
+            shown.show(what, round(part * number), number)
 
-        for file, result in zip(left, run_until(shown.stopped, batch.run(left, show)), strict=True):
-            if result.outcome in _FOLDERS:
-                results[file] = result
+        try:
+            batch = AflBatch(of, run_dir, of.target["command"], "seeds")
+            found = run_until(shown.stopped, batch.run(left, show))
+        except SupervisorError as e:  # of this thread: that of a cancelled start is in another one
+            raise _NotRun(str(e)) from None
+        results |= {f: r for f, r in zip(left, found, strict=True) if r.outcome in _FOLDERS}
     return list(results.items())
 
 

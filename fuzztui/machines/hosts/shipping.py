@@ -343,7 +343,7 @@ class _Rewriting:
 
     def _binaries(self, target: dict[str, Any]) -> None:
         """Ship the builds of ``target.binaries``. The host's campaign names CmpLog's as a key."""
-        planned = target.get("binaries", {})
+        planned, left = target.get("binaries", {}), self._place.instances - 1
         table = target["binaries"] = {}
         for binary in binaries_of(self._campaign):
             if binary.build:
@@ -352,6 +352,8 @@ class _Rewriting:
                 table[binary.name] = {**planned[binary.name]}
                 table[binary.name].pop("build", None)
                 table[binary.name]["command"] = self._command([*binary.command])
+                table[binary.name]["instances"] = min(binary.instances, left)
+                left -= table[binary.name]["instances"]
 
     def _working_directory(self, target: dict[str, Any]) -> None:
         """Ship ``target.cwd``; of the campaign file's directory, only what the command names."""

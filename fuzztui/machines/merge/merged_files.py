@@ -38,8 +38,8 @@ def write_files(
     first = parts[0].run
     for name in ("constants.json", "targets.json"):
         _copy(first.path / name, into.path / name)
-    if (first.path / "build").is_dir():
-        shutil.copytree(first.path / "build", into.path / "build", symlinks=True)
+    for build in sorted(first.path.glob("build*/")):  # those of other binaries: build-NAME
+        shutil.copytree(build, into.path / build.name, symlinks=True)
     found = [(part, name) for part in parts for name in _instances(part.run)]
     for number, (part, name) in enumerate(found):
         progress(number, len(found))

@@ -6,6 +6,7 @@ directory as its argument, this module builds the target of the run's frozen cam
 
 from __future__ import annotations
 
+import filecmp
 import hashlib
 import os
 import re
@@ -76,7 +77,7 @@ def build_target(
         except SupervisorError as e:
             if not binary.optional:
                 raise
-            Path(binary.command[0]).unlink(missing_ok=True)
+            shutil.rmtree(binary.directory, ignore_errors=True)  # else it counts as built
             warnings.append(Message("warning", f"the campaign has no binary {binary.name}: {e}"))
             progress(warnings[-1].text)
     return warnings
@@ -91,12 +92,16 @@ def _build_binary(
     key, program = f"target.binaries.{binary.name}", Path(binary.command[0])
     what = f"the binary {binary.name}"
     _build(campaign, run, _Build(key, what, binary.build, binary.directory, env), progress)
-    symbol = binary.variant.symbol
-    if symbol and program.is_file() and not holds(str(program), (symbol,)):
+    if not program.is_file():
+        raise SupervisorError(f"{key}: {program}: the build did not make it")
+    symbol, plain = binary.variant.symbol, Path(campaign.target["command"][0])
+    without = symbol and not holds(str(program), (symbol,))
+    if without or (plain.is_file() and filecmp.cmp(plain, program, shallow=False)):
+        is_ = f"was built without {binary.variant.sanitizer}" if without else "is the plain one"
         raise SupervisorError(
-            f"{key}: {program} was built without {binary.variant.sanitizer}: the build must "
-            "compile everything with $CC or $CXX in its own directory; one inside $SOURCE "
-            'keeps earlier object files (begin it with cp -r "$SOURCE/." .)'
+            f"{key}: {program} {is_}: the build must compile everything with $CC or $CXX in its "
+            "own directory; one inside $SOURCE keeps earlier object files (begin it with "
+            'cp -r "$SOURCE/." .)'
         )
 
 

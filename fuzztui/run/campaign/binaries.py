@@ -21,6 +21,10 @@ MANY: Final = 4
 """Instances from which a campaign has more binaries by default."""
 
 
+_OTHER_MODES: Final = {"-Q", "-O", "-U", "-W", "-n", "-X", "-Y"}
+"""Options of afl-fuzz for programs that its compilers have not built."""
+
+
 @dataclass(frozen=True, slots=True)
 class Variant:
     """A kind of build that ``$CC`` makes if environment variables ask for it."""
@@ -80,12 +84,19 @@ def planned_binaries(campaign: Campaign) -> list[Binary]:
             of["build"],
             of["instances"] if name != CMPLOG else 0,
             of["env"],
-            of["memory"],
+            _memory(campaign, name, of["memory"]),
             tuple(of["options"]),
             of["optional"],
         )
         for name, of in sorted(table.items(), key=lambda item: ranks.get(item[0], len(ranks)))
     ]
+
+
+def _memory(campaign: Campaign, name: str, given: int | None) -> int:
+    """The limit that is given, or that of the target: none for a sanitizer's shadow memory."""
+    of_target: int = campaign.target["memory_bytes"]
+    is_plain = not VARIANTS.get(name, Variant({})).sanitizer
+    return given if given is not None else of_target if is_plain else 0
 
 
 def binaries_of(campaign: Campaign) -> list[Binary]:
@@ -111,7 +122,9 @@ def default_binaries(campaign: Campaign) -> dict[str, dict[str, Any]]:
     own = "".join([target["build"], *target["env"]])
     if campaign.instances < MANY or not target["build"] or campaign.table("mutants"):
         return {}
-    if "-fsanitize" in own or "AFL_USE_" in own:
+    if "-fsanitize" in own or "AFL_USE_" in own or _OTHER_MODES & {*campaign.engine["extra_args"]}:
+        return {}
+    if not Path(target["command"][0]).is_relative_to(campaign.build_directory):
         return {}
     names = ["asan", *([] if target["cmplog"] else [CMPLOG])]
     return {name: {"optional": True} for name in names}

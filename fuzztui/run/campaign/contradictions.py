@@ -69,8 +69,9 @@ def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, s
                 f"there is no such instance: with engine.instances = {len(there)} {have}; "
                 "remove the key, or raise engine.instances",
             )
-    of_binaries = sum(binary.instances for binary in planned_binaries(campaign))
-    if of_binaries >= most and of_binaries:
+    needed = (binary for binary in planned_binaries(campaign) if not binary.optional)
+    of_binaries = sum(binary.instances for binary in needed)
+    if of_binaries >= most and of_binaries and not of_run:
         yield (
             "target.binaries",
             f"need {several(of_binaries, 'instance')} besides main, which runs the plain binary; "

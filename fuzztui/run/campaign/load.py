@@ -234,6 +234,9 @@ class _Loader:
         self.overridden[f"{table}.{key}"] = f"--set {override}"
         target = tables.setdefault(table, {})
         address, dot, of_host = key.rpartition(".")
+        if table == "target" and key.startswith("binaries.") and isinstance(target, dict):
+            _, name_of, *rest = key.split(".")
+            target, key = target.setdefault("binaries", {}).setdefault(name_of, {}), ".".join(rest)
         if table == HOSTS and dot and of_host in _HOST_KEYS and isinstance(target, dict):
             target, key = target.setdefault(address, {}), of_host
         if isinstance(target, dict):
@@ -437,18 +440,28 @@ class _Loader:
         target = campaign.target
         if not (self.run or self.given("target.binaries")) and (own := default_binaries(campaign)):
             frozen["binaries"], target["binaries"] = check(BINARIES, own, self._file_dir())
-        plain = tuple(frozen["command"]) if target["build"] else ()
         for name, binary in target["binaries"].items():
             dotted = f"target.binaries.{name}"
-            words = binary["command"] or list(plain)
+            words = [*(binary["command"] or frozen["command"])]
             by_name = name in VARIANTS or binary["env"]
-            if (
-                not binary["build"]
-                and by_name
-                and not Path(words[0] if words else "").is_absolute()
-            ):
-                binary["build"] = target["build"]
-            if not words or not (binary["build"] or binary["command"]):
+            if by_name and not Path(words[0]).is_absolute():
+                binary["build"] = binary["build"] or target["build"]
+            if binary["build"]:
+                directory = directory_of(campaign, name)
+                words[0] = str(absolute(words[0], directory))
+                if not Path(words[0]).is_relative_to(directory):
+                    self.problem(
+                        f"{dotted}.command",
+                        f"{words[0]} is not in {directory}, where it is built; write a path in "
+                        "there, such as ./program",
+                    )
+            elif binary["command"]:
+                try:
+                    words[0] = program(words[0], self.base("target.binaries"))
+                except ValueError as e:
+                    self.problem(f"{dotted}.command", str(e))
+                frozen["binaries"][name]["command"] = words
+            else:
                 known = ", ".join(VARIANTS)
                 self.problem(
                     dotted,
@@ -456,14 +469,6 @@ class _Loader:
                     f"{known}; or give {name}.build; or {name}.command, a program that is built",
                 )
                 continue
-            if binary["build"]:
-                words[0] = str(absolute(words[0], directory_of(campaign, name)))
-            else:
-                try:
-                    words[0] = program(words[0], self.base("target.binaries"))
-                except ValueError as e:
-                    self.problem(f"{dotted}.command", str(e))
-                frozen["binaries"][name]["command"] = words
             binary["command"] = words
             if name == CMPLOG:
                 if target["cmplog"]:

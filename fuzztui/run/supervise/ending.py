@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Mapping
 from fuzztui.engines.base.spec import LOAD_LIMIT_S
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.measured import may_still_start
+from fuzztui.kernel.model.passive import SEEDS
 from fuzztui.kernel.model.selectors import last_news_t, totals
 from fuzztui.kernel.model.stall import stuck_text
 from fuzztui.kernel.model.state import State
@@ -80,7 +81,8 @@ def spent(campaign: Campaign, state: State, running_s: float) -> str:
 
 def _crashed(campaign: Campaign, state: State) -> str:
     """Return that ``stop.crashes`` is reached, as text; an empty string if it is not."""
-    crashes = sum(instance.crash_files for instance in state.instances.values())
+    every = state.instances.values()  # but for seeds that crash: the user has these
+    crashes = sum(instance.crash_files for instance in every if instance.id != SEEDS)
     if campaign.stop_crashes and crashes >= campaign.stop_crashes:
         found = "1 crash was" if crashes == 1 else f"{crashes} crashes were"
         return f"{found} found (stop.crashes = {campaign.stop_crashes})"

@@ -6,6 +6,7 @@ import jsonschema
 import pytest
 import tomli
 
+from fuzztui.cli.run import _same_binaries
 from fuzztui.run.campaign import CampaignError, load
 from fuzztui.run.campaign.binaries import (
     binaries_of,
@@ -69,6 +70,8 @@ def test_a_binary_has_limits_and_variables_of_its_own(file):
     campaign = load(file(binaries)).campaign
     asan, fast = binaries_of(campaign)
     assert with_binary(campaign, asan).target["memory_bytes"] == 0
+    (laf,) = binaries_of(load(file("laf = {}")).campaign)
+    assert laf.memory == campaign.target["memory_bytes"]
     target = with_binary(campaign, fast).target
     assert (target["memory_bytes"], target["env"]) == (1 << 20, {"A": "x", "B": "1"})
     assert fast.options == ("-p", "rare")
@@ -96,6 +99,7 @@ def test_programs_that_are_built_already(file, tmp_path):
     ("binaries", "key", "words"),
     [
         ("asan = { instances = 4 }", "target.binaries", "set engine.instances = 5 or more"),
+        ("asan = { command = '../t' }", "target.binaries.asan.command", "such as ./program"),
         ("other = {}", "target.binaries.other", "how is it built?"),
         ("asan = { bild = 'x' }", "target.binaries", 'did you mean "build"?'),
         ("asan = { options = ['-o', 'x'] }", "target.binaries", "asan.options: '-o' is not"),
@@ -157,6 +161,9 @@ def test_a_large_fleet_has_binaries_by_default(file):
     [
         ("instances = 4", "instances = 3"),
         ("$CC -o", "$CC -fsanitize=address -o"),
+        ('"./t", "@@"', '"../t", "@@"'),
+        ('"./t", "@@"', '"/bin/true", "@@"'),
+        ("instances = 4", 'instances = 4\nextra_args = ["-Q"]'),
         ("$CC -o", "AFL_USE_UBSAN=1 $CC -o"),
         ('build = "$CC -o t $SOURCE/t.c"', ""),
         ("[engine]", "binaries = {}\n[engine]"),
@@ -178,3 +185,40 @@ def test_an_optional_binary_that_is_not_there_is_left_out(file):
     asan.directory.mkdir(parents=True)
     program(asan.directory, "t")
     assert binary_at(campaign, 1) == asan
+
+
+def test_set_reaches_the_keys_of_a_binary(file):
+    path, key = file("asan = {}"), "target.binaries.asan.instances"
+    (asan,) = binaries_of(load(path, [f"{key}=2"]).campaign)
+    assert asan.instances == 2
+    assert len(binaries_of(load(path, ["target.binaries.laf.instances=1"]).campaign)) == 2
+
+
+def test_optional_binaries_need_no_instances(file):
+    campaign = load(file("asan = { optional = true }"), ["engine.instances=1"]).campaign
+    assert binary_at(campaign, 0) is None
+
+
+def test_a_binary_with_a_build_of_its_own_has_the_same_program(file, tmp_path):
+    program(tmp_path, "t")
+    campaign = load(file("asan = { build = 'x' }", BUILT.replace("build =", "# "))).campaign
+    (asan,) = binaries_of(campaign)
+    assert (asan.build, asan.command) == ("x", (f"{campaign.output}/build-asan/t", "@@"))
+
+
+@pytest.mark.parametrize("instances", [1, 4])
+@pytest.mark.parametrize("binaries", [None, "asan = {}", "laf = { instances = 2 }"])
+def test_a_resumed_run_keeps_its_binaries(file, tmp_path, instances, binaries):
+    """By default they depend on the number of instances, which may be another one now."""
+    first = load(file(binaries), [f"engine.instances={5 - instances}"] * (binaries is None))
+    run = first.campaign.output
+    for part in ("supervisor", "log", "out"):
+        (run / part).mkdir(parents=True)
+    (run / "campaign.toml").write_text(first.toml())
+    again = load(file(None), [f"engine.instances={instances}"])
+    same = _same_binaries(again, run)
+    assert planned_binaries(same.campaign) == planned_binaries(first.campaign)
+    assert same.campaign.instances == instances
+    assert same.campaign.file == again.campaign.file
+    named = load(file("ubsan = {}"))
+    assert _same_binaries(named, run) is named

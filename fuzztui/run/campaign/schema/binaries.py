@@ -32,7 +32,11 @@ BINARY: Final = (
         minimum=0,
         maximum=1000,
     ),
-    Key("memory", "size", "Memory limit of the program; 0: no limit.", default=0),
+    Key(
+        "memory",
+        "size",
+        "Memory limit of the program; 0: no limit. Default: `target.memory`; 0 with a sanitizer.",
+    ),
     Key(
         "env",
         "table",
