@@ -132,20 +132,20 @@ class _Work:
 
     def as_text(self, result: list[Commit]) -> Iterator[str]:
         """Yield the result as lines."""
-        texts = {commit: tried.text for commit, tried in self._steps}
+        texts = {commit.hash: tried.text for commit, tried in self._steps}
         if len(result) > 1:
             yield f"the first bad commit is one of {len(result)}; some could not be tried:"
             for commit in result:
-                yield f"  {commit}  {brief(texts.get(commit, ''), 100)}".rstrip()
+                yield f"  {commit}  {brief(texts.get(commit.hash, ''), 100)}".rstrip()
             return
         (first,) = result
         yield f"{first.hash} is the first bad commit"
         yield visible(f"Author: {first.author}")
         yield f"Date:   {first.date}\n\n    {visible(first.subject)}\n"
         yield f"{self._repository.stat(first)}\n"
-        yield texts[first]
+        yield texts[first.hash]
         newest, tried = self._steps[0]
-        if tried.text != texts[first]:
+        if tried.text != texts[first.hash]:
             yield f"{tried.text} ({newest})"
 
     def as_json(self, result: list[Commit]) -> dict[str, object]:

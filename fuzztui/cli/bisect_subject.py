@@ -19,6 +19,7 @@ from fuzztui.cli.score import corpus_of
 from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.run.campaign import FrozenCampaign, load
+from fuzztui.run.campaign.binaries import CMPLOG, binaries_of
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.inprocess.ask import NoAnswer, ask
 from fuzztui.tools.bisect.repository import Commit, Repository
@@ -134,6 +135,10 @@ class Subject:
                 f"{self.campaign.file}: has no target.build; name the command that makes "
                 f"{target['command'][0]} in the tree of a commit: --build make"
             )
+        if binaries := target.get("binaries"):
+            # One that a commit cannot build is no reason to judge the commit by another binary.
+            there = [one.name for one in binaries_of(self.campaign) if one.name != CMPLOG]
+            target["binaries"] = {name: {**binaries[name], "optional": False} for name in there}
         frozen = {**self.loaded.frozen, "target": {**target, **move(target)}}
         if "oracle" in frozen:
             frozen["oracle"] = move(frozen["oracle"])

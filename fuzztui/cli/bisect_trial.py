@@ -30,6 +30,7 @@ from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.inprocess.spec import write_spec
 from fuzztui.run.process.execute import ProcessMark, execute
 from fuzztui.run.process.identity import kill_marked
+from fuzztui.run.triage.examine import NOT_AGAIN
 from fuzztui.tools.bisect.repository import Commit
 from fuzztui.tools.bisect.search import Bisection
 from fuzztui.tools.changes.lines import ChangesError
@@ -158,6 +159,8 @@ class Trials:
         for _ in range(self._options.times):
             status, output = self._fuzztui("repro", str(self._directory), str(self._file))
             said = [f"repro: exit status {status}", *_SAID.findall(output)][-1]
+            if said.startswith(NOT_AGAIN) and status == FINDINGS:  # no end within the limit
+                return SKIP, said
             if status == FINDINGS and (self._options.only or "") in output:
                 return BAD, said
             if status != DONE:

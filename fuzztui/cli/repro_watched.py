@@ -7,9 +7,11 @@ has agreed.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shlex
 import sys
+import termios
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -79,7 +81,12 @@ def run_crashes(directories: list[Path], trusted: Collection[str]) -> int:
     were not run, else FINDINGS if an input has crashed its program again, else DONE.
     """
     codes = {DONE}
-    for line, (program, files) in _by_command(directories, codes).items():
+    for program, files in _by_command(directories, codes):
+        line = repro_command_line(program, _FILE)
+        if visible(line) != line:
+            codes.add(FAILED)
+            say(f"not run: a command with control characters: {visible(line)}")
+            continue
         print(f"command: {line}", flush=True)
         names = f"{files[0].parent.parent}/cmdline names this command"
         trust = f"name it: --trust {shlex.quote(line)}"
@@ -106,12 +113,10 @@ def run_crashes(directories: list[Path], trusted: Collection[str]) -> int:
     return next(code for code in (FAILED, FINDINGS, DONE) if code in codes)
 
 
-def _by_command(
-    directories: list[Path], codes: set[int]
-) -> dict[str, tuple[TargetProgram, list[Path]]]:
-    """The crashes that were not run yet, by command as it is shown; without one: FAILED."""
+def _by_command(directories: list[Path], codes: set[int]) -> list[tuple[TargetProgram, list[Path]]]:
+    """The crashes that were not run yet, by their command; without one: FAILED."""
     state = snapshot(Trees(directories)).state
-    found: dict[str, tuple[TargetProgram, list[Path]]] = {}
+    found: dict[object, tuple[TargetProgram, list[Path]]] = {}
     for finding in state.findings.values():
         instance = Path(state.instances[finding.instance].directory)
         file = find_file(instance, finding.file)
@@ -125,9 +130,8 @@ def _by_command(
         else:
             memory = 0 if keeps_shadow(program.command[0]) else MEMORY
             program = replace(program, memory=memory)
-            line = visible(repro_command_line(program, _FILE))
-            found.setdefault(line, (program, []))[1].append(file)
-    return found
+            found.setdefault((program.command, program.cwd), (program, []))[1].append(file)
+    return [*found.values()]
 
 
 def _program(instance: Path) -> TargetProgram:
@@ -153,6 +157,8 @@ def _agreed(names: str, trust: str) -> bool:
         say(f"not run: {names}, and no terminal could be asked")
         say(f"if you trust it, {trust}")
         return False
+    with contextlib.suppress(OSError, termios.error):
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)  # typed before: no answer to this question
     say(f"{names}. Run it? [y/N]")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 

@@ -100,6 +100,9 @@ def test_a_build_that_ignores_the_sanitizer_is_refused(campaign):
     )
     assert [i["binary"] for i in status["instances"]] == [None, "laf", None]
     assert "the campaign has no binary asan" in done.stderr
+    again = ran(campaign, "c.toml", "--headless", "--set", "campaign.budget=70000 trials")
+    assert "to build it again" in again.stderr, "a run goes on with the program that it began with"
+    assert "building the binary asan" not in again.stderr
 
 
 def test_seeds_on_which_the_target_fails_are_findings(campaign):

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 from fuzztui.features.corpus.measure import Stopped, run_until
 from fuzztui.features.corpus.starting import StartProgress, in_thread
-from fuzztui.features.fuzzfirst.batch import AflBatch
+from fuzztui.features.fuzzfirst.batch import CHUNK, AflBatch
 from fuzztui.features.fuzzfirst.showmap import InputResult
 from fuzztui.kernel.base.atomic import replace_bytes
 from fuzztui.kernel.base.files import files_in, read_if_regular
@@ -56,9 +59,9 @@ def keep_failing_seeds(
         failing = in_thread(lambda: _failing(campaign, run_dir, files, shown), shown.stopped)
         for folder in _FOLDERS.values() if failing else ():
             (directory / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-        unlike = {(r.outcome, r.sig, r.trace): (f, r) for f, r in reversed(failing)}
-        for number, (file, result) in enumerate(reversed(unlike.values())):
-            _keep(directory, number, file, result)
+        unlike = {(one.outcome, one.sig, one.edges): one for one in reversed(failing)}
+        for number, one in enumerate(reversed(unlike.values())):
+            _keep(directory, number, one)
         done.touch()
     except Stopped:
         raise SupervisorError("the start was cancelled while the seeds ran") from None
@@ -68,7 +71,7 @@ def keep_failing_seeds(
         raise SupervisorError(f"{e.filename or directory}: {e.strerror or e}") from None
     if not failing:
         return ()
-    names = [f"{visible(file.name)} ({_how(result)})" for file, result in failing[:LISTED]]
+    names = [f"{visible(one.file.name)} ({_how(one)})" for one in failing[:LISTED]]
     names += [f"{len(failing) - LISTED:,} more"] if len(failing) > LISTED else []
     whole = several(len(files), "seed")
     kept = f" ({len(unlike):,} of them, which cover other edges)" * (len(unlike) < len(failing))
@@ -78,42 +81,59 @@ def keep_failing_seeds(
     return [Message("warning", text)]
 
 
+@dataclass(frozen=True, slots=True)
+class _Failing:
+    """A seed on which the target fails."""
+
+    file: Path
+    outcome: str
+    sig: int
+    edges: str
+    """A digest of the covered edges."""
+
+    @classmethod
+    def of(cls, file: Path, result: InputResult) -> _Failing:
+        digest = sha256(repr(sorted(result.trace)).encode()).hexdigest()
+        return cls(file, result.outcome, result.sig, digest)
+
+
 class _NotRun(Exception):
     """The target cannot be run on the seeds; the text is the reason."""
 
 
 def _failing(
     campaign: Campaign, run_dir: RunDir, files: Sequence[Path], shown: StartProgress
-) -> list[tuple[Path, InputResult]]:
+) -> list[_Failing]:
     """Return the seeds on which a binary fails. Raises _NotRun."""
     reporting = [one for one in binaries_of(campaign) if one.variant.sanitizer][:1]
-    results: dict[Path, InputResult] = {}
+    failing: dict[Path, _Failing] = {}
     for binary in (None, *reporting):
         of = with_binary(campaign, binary)
-        left = [file for file in files if file not in results]
+        left = [file for file in files if file not in failing]
         what = f"running seeds{f' with {binary.name}' if binary else ''}"
-
-        def show(part: float, number: int = len(left), what: str = what) -> None:
-            shown.show(what, round(part * number), number)
-
         try:
             batch = AflBatch(of, run_dir, of.target["command"], "seeds")
-            found = run_until(shown.stopped, batch.run(left, show))
+            for at in range(0, len(left), CHUNK):  # not all at once: traces take memory
+                some = left[at : at + CHUNK]
+                show = partial(shown.show_part, what, (at, len(some), len(left)))
+                found = run_until(shown.stopped, batch.run(some, show))
+                for file, result in zip(some, found, strict=True):
+                    if result.outcome in _FOLDERS:
+                        failing[file] = _Failing.of(file, result)
         except SupervisorError as e:  # of this thread: that of a cancelled start is in another one
             raise _NotRun(str(e)) from None
-        results |= {f: r for f, r in zip(left, found, strict=True) if r.outcome in _FOLDERS}
-    return list(results.items())
+    return list(failing.values())
 
 
-def _keep(directory: Path, number: int, file: Path, result: InputResult) -> None:
+def _keep(directory: Path, number: int, one: _Failing) -> None:
     """Write a finding under a name as AFL's. Raises OSError."""
-    if (data := read_if_regular(file, MAX_SEED)) is None:
+    if (data := read_if_regular(one.file, MAX_SEED)) is None:
         return
-    plain = re.sub(r"[^A-Za-z0-9._+-]", "_", file.name)[-100:] or "_"
-    sig = f"sig:{result.sig:02d}," if result.sig else ""
+    plain = re.sub(r"[^A-Za-z0-9._+-]", "_", one.file.name)[-100:] or "_"
+    sig = f"sig:{one.sig:02d}," if one.sig else ""
     name = entry_name(number, f"{sig}time:0,execs:0,orig:{plain}")
-    replace_bytes(directory / _FOLDERS[result.outcome] / name, data, directory)
+    replace_bytes(directory / _FOLDERS[one.outcome] / name, data, directory)
 
 
-def _how(result: InputResult) -> str:
-    return signal_name(result.sig) if result.sig else result.outcome
+def _how(one: _Failing) -> str:
+    return signal_name(one.sig) if one.sig else one.outcome

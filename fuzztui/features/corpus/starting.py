@@ -37,6 +37,14 @@ class StartProgress:
             except SupervisorError:  # the start is cancelled: no reader is left
                 self.stopped.set()
 
+    def show_part(self, what: str, numbers: tuple[int, int, int], part: float) -> None:
+        """Report progress while a ``part`` of some is done.
+
+        ``numbers``: of those that were done before, of those that are being done, and of all.
+        """
+        before, some, every = numbers
+        self.show(what, before + round(part * some), every)
+
 
 def in_thread(work: Callable[[], _T], stopped: threading.Event) -> _T:
     """Do work in a thread, because an event loop runs in this one.

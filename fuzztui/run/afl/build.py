@@ -6,6 +6,7 @@ directory as its argument, this module builds the target of the run's frozen cam
 
 from __future__ import annotations
 
+import contextlib
 import filecmp
 import hashlib
 import os
@@ -22,7 +23,7 @@ from pathlib import Path
 
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.errors import UserError
-from fuzztui.kernel.base.files import read_regular
+from fuzztui.kernel.base.files import read_if_regular, read_regular
 from fuzztui.kernel.base.text import several, visible
 from fuzztui.kernel.wire.events import Message
 from fuzztui.run.campaign import Campaign, load
@@ -32,6 +33,9 @@ from fuzztui.run.process.identity import MARK_RUN
 from fuzztui.run.triage.program import holds
 
 _MARK = ".built"
+_FAILED = ".failed"
+"""The file in the directory of an optional binary that could not be built; it contains why."""
+_MAX_WHY = 10_000
 _MAX_LINE = 300
 _SHOWN = 10
 """Lines of the command shown to the user, who sees nothing else until the compiler prints."""
@@ -45,6 +49,10 @@ _NO_RUNTIME = re.compile(
 )
 _CLANG = re.compile(r"(?:llvm-?|clang[/-])(\d+)")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+class BuildFailed(SupervisorError):
+    """A build that has failed, or made another program than it should."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +80,22 @@ def build_target(
         plain = _Build("target.build", "the target", command, campaign.build_directory)
         _build(campaign, run, plain, progress)
     for binary in planned_binaries(campaign):
+        failed = binary.directory / _FAILED
+        if binary.optional and (why := read_if_regular(failed, _MAX_WHY)):
+            text = why.decode(errors="replace")
+            progress(f"{text} (delete {binary.directory} to build it again)")
+            continue
         try:
             _build_binary(campaign, run, binary, progress)
-        except SupervisorError as e:
+        except BuildFailed as e:
             if not binary.optional:
                 raise
-            shutil.rmtree(binary.directory, ignore_errors=True)  # else it counts as built
             warnings.append(Message("warning", f"the campaign has no binary {binary.name}: {e}"))
             progress(warnings[-1].text)
+            shutil.rmtree(binary.directory, ignore_errors=True)  # what is there is no such binary
+            with contextlib.suppress(OSError):
+                binary.directory.mkdir(mode=0o700)
+                replace_text(failed, warnings[-1].text)
     return warnings
 
 
@@ -93,12 +109,12 @@ def _build_binary(
     what = f"the binary {binary.name}"
     _build(campaign, run, _Build(key, what, binary.build, binary.directory, env), progress)
     if not program.is_file():
-        raise SupervisorError(f"{key}: {program}: the build did not make it")
+        raise BuildFailed(f"{key}: {program}: the build did not make it")
     symbol, plain = binary.variant.symbol, Path(campaign.target["command"][0])
     without = symbol and not holds(str(program), (symbol,))
     if without or (plain.is_file() and filecmp.cmp(plain, program, shallow=False)):
         is_ = f"was built without {binary.variant.sanitizer}" if without else "is the plain one"
-        raise SupervisorError(
+        raise BuildFailed(
             f"{key}: {program} {is_}: the build must compile everything with $CC or $CXX in its "
             "own directory; one inside $SOURCE keeps earlier object files (begin it with "
             'cp -r "$SOURCE/." .)'
@@ -139,7 +155,7 @@ def _build(campaign: Campaign, run: Path, build: _Build, progress: Callable[[str
         raise SupervisorError(f"{build.key}: cannot be run: {what}") from None
     shown = "".join(f"\n  {line}" for line in telling_lines(lines))
     room = "" if _NO_ROOM.search("\n".join(lines)) is None else _where_room_is_needed(directory)
-    raise SupervisorError(
+    raise BuildFailed(
         f"{build.key}: failed with exit status {status}:{shown}\n{room}{missing_runtime(lines)}"
         f"the complete output is in {directory.with_suffix('.log')}"
     )

@@ -236,7 +236,10 @@ class _Loader:
         address, dot, of_host = key.rpartition(".")
         if table == "target" and key.startswith("binaries.") and isinstance(target, dict):
             _, name_of, *rest = key.split(".")
-            target, key = target.setdefault("binaries", {}).setdefault(name_of, {}), ".".join(rest)
+            every = target.setdefault("binaries", {})
+            one = every.setdefault(name_of, {}) if isinstance(every, dict) and rest else None
+            if isinstance(one, dict):
+                target, key = one, ".".join(rest)
         if table == HOSTS and dot and of_host in _HOST_KEYS and isinstance(target, dict):
             target, key = target.setdefault(address, {}), of_host
         if isinstance(target, dict):

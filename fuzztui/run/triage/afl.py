@@ -166,7 +166,8 @@ async def examine_in_turn(
     """
     *others, last = programs
     for program in others:
-        if not (result := await examine_file(program, category, data, **options)).ended:
+        result = await examine_file(program, category, data, **options)
+        if result.is_failure:
             return program, result
     return last, await examine_file(last, category, data, **options)
 

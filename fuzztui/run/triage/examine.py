@@ -32,6 +32,7 @@ from fuzztui.run.triage.signature import (
 MIN_HANG_S = 0.5
 """Minimum seconds before the stack of a hang is read: on a busy machine, programs start slowly."""
 
+NOT_AGAIN = "did not crash again"
 MAX_DETAIL = 8000
 MAX_TITLE = 200
 MAX_WORDS = 1500
@@ -56,6 +57,12 @@ class Reproduction:
     basis: dict[str, Any] = field(default_factory=dict)
     """What the signature is made of, as in
     :class:`~fuzztui.kernel.wire.events.FindingDescribed`."""
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the target has failed: not if it only took longer than its limit for a crash."""
+        return bool(self.signature) and not (self.ended or self.title.startswith(NOT_AGAIN))
+
     severity: Severity = NONE
 
 
@@ -83,7 +90,7 @@ async def examine_input(
     saw = f" (AFL++ saw {signal_name(sig)})" if sig else ""
     return Reproduction(
         f"did-not-crash-{signal_name(sig) if sig else 'again'}",
-        f"did not crash again{saw}",
+        f"{NOT_AGAIN}{saw}",
         "",
         _detail(f"Run again, it {how}.", outcome),
         ended=ended,

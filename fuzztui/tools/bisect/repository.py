@@ -65,7 +65,7 @@ class Repository:
     def commit(self, ref: str) -> Commit:
         """Return the commit that ``ref`` names. Raises :class:`ChangesError`."""
         form = "--format=%H%x00%an <%ae>%x00%ad%x00%s"
-        options = ("-1", "--encoding=UTF-8", form, "--end-of-options")
+        options = ("-1", "--encoding=UTF-8", "--date=iso-strict", form, "--end-of-options")
         found = self.git("log", *options, f"{ref}^{{commit}}", "--", may_fail=True)
         if not found:
             what = "there is no such commit, tag or branch in"

@@ -65,11 +65,14 @@ class Bisection:
         paths = ("config", "-z", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$")
         for row in git(*paths, at=at, may_fail=True).decode("utf-8", "replace").split("\0"):
             key, _, path = row.partition("\n")
+            if "=" in key:  # git would take what follows for the value of another key
+                continue
             if path and (own := self._repository.root / path).joinpath(".git").exists():
                 url = f"{key.removesuffix('.path')}.url"
                 config = {"protocol.file.allow": "always", url: str(own)}
                 update = ("submodule", "update", "--quiet", "--init", "--force", "--", path)
                 git(*update, at=at, config=config)
+                git("clean", "-ffdxq", at=at / path, may_fail=True)
 
     def start(self, good: Commit, bad: Commit) -> Commit | None:
         """Begin the search. Returns the commit to try next; None: the search is over."""

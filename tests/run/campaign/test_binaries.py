@@ -1,5 +1,6 @@
 """The key ``target.binaries``: which binaries a campaign has, and which instance runs which."""
 
+import asyncio
 from pathlib import Path
 
 import jsonschema
@@ -16,7 +17,9 @@ from fuzztui.run.campaign.binaries import (
     planned_binaries,
     with_binary,
 )
+from fuzztui.run.triage import afl as triage
 from fuzztui.run.triage.afl import programs_of
+from fuzztui.run.triage.examine import NOT_AGAIN, Reproduction
 from fuzztui.tools.schema.json_schema import document
 
 BUILT = """\
@@ -222,3 +225,29 @@ def test_a_resumed_run_keeps_its_binaries(file, tmp_path, instances, binaries):
     assert same.campaign.file == again.campaign.file
     named = load(file("ubsan = {}"))
     assert _same_binaries(named, run) is named
+
+
+@pytest.mark.parametrize("value", ["binaries = 3", "binaries = { asan = 3 }"])
+def test_set_on_what_is_no_table_is_an_error_of_the_key(file, value):
+    text = BUILT.replace("[engine]", f"{value}\n[engine]")
+    path = file(None, text)
+    with pytest.raises(CampaignError, match="binaries"):
+        load(path, ["target.binaries.asan.instances=2"])
+    with pytest.raises(CampaignError, match="binaries"):
+        load(path, ["target.binaries.asan=3"])
+
+
+def test_a_run_that_only_takes_too_long_is_followed_by_the_next_binary(file, monkeypatch):
+    """A sanitizer makes programs slow: its time limit is no answer to a crash."""
+    campaign = load(file("asan = {}")).campaign
+    slow = Reproduction("did-not-crash-SIGSEGV", f"{NOT_AGAIN} (AFL++ saw SIGSEGV)", "", "")
+    crash = Reproduction("sig", "SIGSEGV in f", "", "")
+
+    async def examine(program, category, data, **options):
+        return slow if "build-asan" in program.command[0] else crash
+
+    monkeypatch.setattr(triage, "examine_file", examine)
+    programs = programs_of(campaign, campaign.output / "out/main", "crash")
+    program, result = asyncio.run(triage.examine_in_turn(programs, "crash", b""))
+    assert result is crash
+    assert Path(program.command[0]).parent.name == "build"

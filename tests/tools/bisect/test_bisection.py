@@ -131,9 +131,33 @@ def test_submodules_come_from_the_checkout(history: History, tmp_path: Path) -> 
         for at, text in ((-1, "1"), (-2, "0")):
             bisection.checkout(repository.commit(history.commits[at]))
             assert (bisection.tree / "sub dir/part/part.txt").read_text() == text
+            left = bisection.tree / "sub dir/part/built.o"
+            assert not left.exists(), "files of another commit are removed"
+            left.touch()
         bisection.checkout(repository.commit(history.commits[0]))
         assert not (bisection.tree / "sub dir").exists()
     assert history.git("status", "--short") == ""
+
+
+def test_names_of_submodules_set_no_other_configuration(history: History, tmp_path: Path) -> None:
+    part = History(tmp_path / "part")
+    part.commit({"part.txt": "x"}, "part")
+    history.git("submodule", "add", "-q", str(part.root), "sub")
+    ours, proof = history.root / ".gitmodules", tmp_path / "proof"
+    evil = f'[submodule "sub.update=!touch {proof} #"]\n\tpath = sub\n'
+    history.commit({".gitmodules": evil + ours.read_text()}, "evil")
+    repository = Repository(history.root)
+    with Bisection(repository, tmp_path) as bisection:
+        bisection.checkout(repository.commit(history.commits[-1]))
+    assert not proof.exists()
+
+
+def test_a_commit_is_the_same_at_each_look(history: History) -> None:
+    """Also if the user reads ages in place of dates."""
+    history.git("config", "log.date", "raw-local")
+    date = Repository(history.root).commit(history.commits[0]).date
+    history.git("config", "log.date", "relative")
+    assert Repository(history.root).commit(history.commits[0]).date == date
 
 
 # ---------------------------------------------------------------------------- the range
