@@ -147,7 +147,7 @@ def put(state: State, finding: Finding, touched: ChangesBuilder) -> None:
         if [*state.titled.get(title, ())] != signatures:
             _distinguish(state, title, touched)
         elif len(signatures) > 1 and finding.plain_title == title:
-            others = (state.findings[key] for key in state.groups[finding.signature][:2])
+            others = (state.findings[key] for key in state.groups.get(finding.signature, ())[:2])
             alike = (f for f in others if f.key != finding.key and f.plain_title == title)
             if (other := next(alike, None)) is not None:  # what distinguishes a group is known
                 text = other.title[len(title) :]

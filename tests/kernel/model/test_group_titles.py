@@ -124,3 +124,17 @@ def test_titles_without_frames_stay_as_they_are() -> None:
         ev.FindingDescribed("main", "crash", "3", "", "could not be run again"),
     )
     assert titles(state) == {"1": "SIGSEGV", "2": "SIGSEGV", "3": "could not be run again"}
+
+
+def test_a_finding_that_leaves_its_group_has_its_own_title_again() -> None:
+    """As when it cannot be run again any more: it has no signature then."""
+    state = fold(
+        found("1", "store", "on_comment"), found("2", "store", "on_plain"),
+        found("3", "store", "on_plain"),
+    )  # fmt: skip
+    more(state, ev.FindingDescribed("main", "crash", "3", "", STORE))
+    assert titles(state) == {
+        "1": f"{STORE} via on_comment",
+        "2": f"{STORE} via on_plain",
+        "3": STORE,
+    }
