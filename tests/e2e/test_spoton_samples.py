@@ -43,14 +43,15 @@ def line(file: str, text: str) -> int:
 
 
 def test_the_year_is_found(lab: Lab) -> None:
-    # Comparisons find the year without any type.
-    file, document = spec(lab, "thumbnails-spoton.toml", 1500, comparisons=False)
+    # Comparisons find the year without any type. Without them 20 of 20 random seeds needed 13 to
+    # 3,568 trials (experiments/spoton_section2.py), so the budget does not depend on the order.
+    file, document = spec(lab, "thumbnails-spoton.toml", 5000, comparisons=False)
     assert all(target.types for target in document.targets)
     year = f"thumbnails/year.py:{line('thumbnails/year.py', 'if year_taken(path)')}:then"
     assert types(document, year)[0] == "datetime.datetime"
     assert "os.stat_result" in types(document, year)
     main = lab.finish(file)
-    assert execs(main) == 1500
+    assert execs(main) == 5000
     assert not names(main, "crashes")
     assert not names(main, "hangs")
     # Of the year's branch, and of all that lies behind it.
