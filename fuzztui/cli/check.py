@@ -25,24 +25,41 @@ from fuzztui.run.campaign.extras import refuse_missing_extras
 from fuzztui.run.campaign.rundir import SupervisorError
 from fuzztui.run.campaign.schema import AFL
 from fuzztui.run.campaign.table import feature_tables
+from fuzztui.run.campaign.targets import all_parts
 from fuzztui.run.inprocess.ask import Ready
 
 
 def check(options: argparse.Namespace) -> int:
-    """Check a campaign file, import its target, and print the complete campaign."""
+    """Check a campaign file, import its targets, and print the complete campaign."""
     file = campaign_or_project(options.file)
     loaded = load_file(file, options.overrides)
     refuse_idle_keys(loaded)
-    refuse_missing_extras(loaded)
     refuse_verdicts(loaded)
     if options.notify:
         _notify(loaded)
+    found = [(name, part, _try_target(part, options)) for name, part in all_parts(loaded)]
+    print(loaded.toml(), end="")
+    for name, part, ready in found:
+        _report_target(part, ready, options, f"{file}, target {name}" if name else str(file))
+    return DONE
+
+
+def _try_target(loaded: FrozenCampaign, options: argparse.Namespace) -> Ready:
+    """Import or build the target of a campaign, as far as the options say so. Raises CliError."""
+    refuse_missing_extras(loaded)
     imported = options.run and bool(loaded.campaign.target.get("function"))
     found = import_target(loaded) if imported else Ready()
-    buildable = bool(loaded.campaign.target.get("build"))
     if options.build:
         _build(loaded)
-    print(loaded.toml(), end="")
+    return found
+
+
+def _report_target(
+    loaded: FrozenCampaign, found: Ready, options: argparse.Namespace, label: str
+) -> None:
+    """Print what is to be said about a target; ``label`` names it."""
+    imported = options.run and bool(loaded.campaign.target.get("function"))
+    buildable = bool(loaded.campaign.target.get("build"))
     for name, message in found.aliases.items():
         say(f'{_alias_origin(loaded, name)}: engine.aliases: "{name}": {message}')
     for name, table in feature_tables().items():
@@ -62,10 +79,9 @@ def check(options: argparse.Namespace) -> int:
         say(f"afl-fuzz gets {_assignments(ALWAYS)}; and, unless set, {_assignments(own)}")
     made = f", {several(found.made, 'input was', 'inputs were')} made" if found.made else ""
     built = ", its target can be built" if options.build else ""
-    say(f"{file} is valid{', its target can be loaded' * imported}{made}{built}")
+    say(f"{label} is valid{', its target can be loaded' * imported}{made}{built}")
     if buildable and not options.build:
         say("target.build was not run: fuzztui check --build tries it")
-    return DONE
 
 
 def _assignments(variables: Mapping[str, str]) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.cli.output import DONE, CliError, at_terminal
-from fuzztui.cli.runs import find_run, none_left, standing
+from fuzztui.cli.runs import none_left, standing
+from fuzztui.cli.target_runs import find_one_target
 from fuzztui.features.comparisons.fold import (
     ComparisonRow,
     OperationYield,
@@ -32,7 +33,7 @@ _OPERATION: Final = 10
 
 def comparisons(options: argparse.Namespace) -> int:
     """Print a table of comparisons by place, or one JSON object."""
-    run = find_run(options.run)
+    run = find_one_target(options.run)
     seen = standing(run)
     rows = comparison_rows(seen.state)
     if options.json:

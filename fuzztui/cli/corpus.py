@@ -9,8 +9,8 @@ from pathlib import Path
 from zipfile import ZipFile, ZipInfo
 
 from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, CliError, say
-from fuzztui.cli.runs import find_run
 from fuzztui.cli.score import corpus_of
+from fuzztui.cli.target_runs import find_one_target
 from fuzztui.kernel.base.files import files_in, open_regular, read_if_regular
 from fuzztui.kernel.base.text import several, visible
 from fuzztui.tools.export.corpus import FORMATS, NoInput, decoded, encoded, name_of
@@ -39,7 +39,7 @@ def import_corpus(options: argparse.Namespace) -> int:
 
 
 def _of_run(options: argparse.Namespace) -> Iterator[tuple[str, bytes | str]]:
-    run = find_run(options.source)
+    run = find_one_target(options.source)
     folders = corpus_of(run, [])
     if options.findings:
         folders += sorted(run.glob("out/*/crashes")) + sorted(run.glob("out/*/hangs"))

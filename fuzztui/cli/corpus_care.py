@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fuzztui.cli.corpus_running import KILLS, Care, why_out
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, UsageError, say
-from fuzztui.cli.runs import find_run
+from fuzztui.cli.target_runs import find_one_target
 from fuzztui.features.corpus.choose import Choice, Kills, choose, covered_by, missing_again
 from fuzztui.features.corpus.entries import CorpusInput, CorpusInputs
 from fuzztui.features.corpus.measure import Measured
@@ -27,7 +27,7 @@ _SHOWN = 5
 
 def minimise(options: argparse.Namespace) -> int:
     """Write the fewest entries of a run that keep all edges, and kills."""
-    run = RunDir(find_run(options.run))
+    run = RunDir(find_one_target(options.run))
     output: Path = options.output.absolute()
     _check_new(output, run.path)
     with Care(run, options) as care:
@@ -106,7 +106,7 @@ def merge(options: argparse.Namespace) -> int:
     sources = [(given, _run_of(given)) for given in options.sources]
     runs = [run for _, run in sources if run is not None]
     if options.run is not None:
-        runs = [RunDir(find_run(options.run)), *runs]
+        runs = [RunDir(find_one_target(options.run)), *runs]
     if not runs:
         raise UsageError(
             "--run RUN: is needed, because no source is a run: its target runs the inputs"
@@ -151,7 +151,7 @@ def _run_of(given: Path) -> RunDir | None:
         if run := min(runs_in(given), default=None):
             raise UsageError(f"{given}: has runs in it; name one, such as {run}")
         return None
-    return RunDir(find_run(given))
+    return RunDir(find_one_target(given))
 
 
 def _fresh(have: CorpusInputs, found: Sequence[CorpusInputs]) -> list[tuple[int, CorpusInput]]:

@@ -11,7 +11,8 @@ from fuzztui.cli.coverage import entry_id, id_of
 from fuzztui.cli.matrix import kept_matrix
 from fuzztui.cli.mutants import AFL
 from fuzztui.cli.output import DONE, UsageError, duration, say
-from fuzztui.cli.runs import find_run, standing
+from fuzztui.cli.runs import standing
+from fuzztui.cli.target_runs import find_one_target
 from fuzztui.features.corpus.entries import CorpusInput, CorpusInputs
 from fuzztui.features.corpus.measure import Measured
 from fuzztui.kernel.base.text import brief, several, visible
@@ -27,7 +28,7 @@ _STEPS = 6
 
 def why(options: argparse.Namespace) -> int:
     """Print why an entry is kept. The inputs of the run are run once for that."""
-    run = RunDir(find_run(options.run))
+    run = RunDir(find_one_target(options.run))
     state = standing(run.path).state
     with Care(run, options, EDGES) as care:
         inputs = care.of_run(run)

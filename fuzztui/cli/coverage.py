@@ -15,8 +15,9 @@ from fuzztui.cli.mutants import AFL, own_campaign
 from fuzztui.cli.output import DONE, CliError, UsageError, duration, put_text
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.repro import finding_file
-from fuzztui.cli.runs import find_run, standing
+from fuzztui.cli.runs import standing
 from fuzztui.cli.score import corpus_of
+from fuzztui.cli.target_runs import find_one_target
 from fuzztui.features.source.executed import (
     Coverage,
     CoveredInput,
@@ -39,7 +40,7 @@ def coverage(options: argparse.Namespace) -> int:
         interrupt_at_eof()
     if options.over_time and options.format not in (None, "json"):
         raise UsageError("--over-time is for the table and --format json")
-    run = RunDir(find_run(options.run))
+    run = RunDir(find_one_target(options.run))
     state = standing(run.path).state  # damage of the log is reported also if the campaign is gone
     campaign = own_campaign(run.campaign, options.overrides)
     if campaign.kind == AFL and not options.by_line:

@@ -34,6 +34,7 @@ from fuzztui.cli.output import (
 from fuzztui.cli.properties import weigh_property
 from fuzztui.cli.remote_runs import user_of
 from fuzztui.cli.runs import find_run, standing, unsupervised
+from fuzztui.cli.target_runs import weigh_target
 from fuzztui.features.mutators.fold import MixtureSetting, changed, settings
 from fuzztui.kernel.base.text import several, visible
 from fuzztui.kernel.model.inverses import UndoError
@@ -64,6 +65,7 @@ from fuzztui.kernel.wire.commands import (
     UseMutants,
     WeighMutator,
     WeighProperty,
+    WeighTarget,
     names_of,
 )
 from fuzztui.kernel.wire.mixture import CLASSES, Mixture, completed
@@ -307,6 +309,7 @@ ACTIONS: dict[str, CtlAction] = {
     **ctl_targeting.ACTIONS,
     WeighMutator.name: CtlAction(weigh_mutator, "a mutator", "3, x2 or x0.5"),
     WeighProperty.name: CtlAction(weigh_property, "a property", "3, x2 or x0.5"),
+    WeighTarget.name: CtlAction(weigh_target, "a target", "3, x2 or x0.5"),
     "undo": CtlAction(_no_commands, "nothing (your last command), or a command, c17"),
 }
 """All actions by name. Those with a row of their own are not made by :func:`action_of`, because the

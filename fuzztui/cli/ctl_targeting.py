@@ -8,7 +8,8 @@ from pathlib import Path
 
 from fuzztui.cli.ctl_action import CtlAction, one_of, weights_of
 from fuzztui.cli.output import CliError, UsageError, probability, say, weight_or_factor
-from fuzztui.cli.runs import find_run, standing
+from fuzztui.cli.runs import standing
+from fuzztui.cli.target_runs import find_one_target
 from fuzztui.features.targeting.analysis.document import DocumentError, TargetingAnalysis
 from fuzztui.features.targeting.fold import goal_rows, targeting_summary, type_rows, weights
 from fuzztui.kernel.model.state import State
@@ -47,7 +48,7 @@ def _goal(options: argparse.Namespace) -> str:
         raise UsageError(
             f"{options.action} needs a goal's location; for example package/module.py:12:then"
         )
-    state, run = _state(options), find_run(options.run)
+    state, run = _state(options), find_one_target(options.run)
     document = _document(run)
     known = {t.location: bool(t.types) for t in document.targets} if document else {}
     known |= {location: bool(row.types) for location, row in goal_rows(state).items()}
@@ -89,7 +90,7 @@ def _weighed(name: str, weight: float, instance: str) -> WeighType:
 
 def _state(options: argparse.Namespace) -> State:
     """Return the present state. Raises :class:`CliError` if the campaign's engine is not spoton."""
-    run = options.run = find_run(options.run)  # once: find_run may print the choice
+    run = options.run = find_one_target(options.run)  # once: find_run may print the choice
     state = standing(run).state
     if targeting_summary(state) is None and state.engine not in ("", "spoton"):
         raise UsageError(
@@ -109,7 +110,7 @@ def _type(options: argparse.Namespace, state: State) -> str:
     """
     if not options.id:
         raise UsageError(f"{options.action} needs a type; for example datetime.date")
-    run = find_run(options.run)
+    run = find_one_target(options.run)
     known = dict.fromkeys(type_rows(state))
     known |= dict.fromkeys(n for row in goal_rows(state).values() for n, _ in row.types)
     if document := _document(run):

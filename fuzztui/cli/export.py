@@ -15,8 +15,9 @@ from fuzztui.cli.matrix import matrix_of
 from fuzztui.cli.mutants import AFL, own_campaign, python_campaign
 from fuzztui.cli.output import DONE, FAILED, CliError, UsageError, say
 from fuzztui.cli.progress import Estimate
-from fuzztui.cli.runs import find_run, standing
+from fuzztui.cli.runs import standing
 from fuzztui.cli.score import ask_score, corpus_of
+from fuzztui.cli.target_runs import find_one_target
 from fuzztui.engines.findings.candidates import compare_advice
 from fuzztui.features.minimise.rewrite import minimised_path
 from fuzztui.kernel.base.atomic import replace_bytes
@@ -43,7 +44,7 @@ _NAMED = 5
 
 def export(options: argparse.Namespace) -> int:
     """Write tests from the corpus and the findings of a run; returns FAILED if they do not hold."""
-    run = find_run(options.run)
+    run = find_one_target(options.run)
     now = standing(run)
     if (now.state.engine or own_campaign(run / "campaign.toml").kind) == AFL:
         raise UsageError(

@@ -15,6 +15,7 @@ from fuzztui.cli.beside import at_eof
 from fuzztui.cli.output import DONE
 from fuzztui.cli.repro import afl_campaign, finding_file, repro_by_engine
 from fuzztui.cli.runs import find_run
+from fuzztui.cli.target_runs import of_target
 from fuzztui.features.minimise import program_inputs, python_inputs
 from fuzztui.features.minimise.rewrite import Search, minimised_path
 from fuzztui.kernel.base.text import visible
@@ -24,7 +25,7 @@ from fuzztui.run.campaign.rundir import RunDir
 def minimise(options: argparse.Namespace) -> int:
     """Make a smaller input with the same signature."""
     run_dir = RunDir(find_run(options.run))
-    file = finding_file(run_dir, options.file)
+    run_dir, file = of_target(run_dir, finding_file(run_dir, options.file))
     campaign = afl_campaign(run_dir)
     output = (options.output or minimised_path(run_dir, file)).absolute()
     if output.is_dir():

@@ -26,9 +26,10 @@ from fuzztui.cli.output import (
     duration,
     say,
 )
-from fuzztui.cli.runs import RunStatus, find_run, none_left, standing
+from fuzztui.cli.runs import RunStatus, none_left, standing
 from fuzztui.cli.samples import campaign_or_project, named
 from fuzztui.cli.since import code_changes, name_in_tree, nothing_changed
+from fuzztui.cli.target_runs import find_one_target
 from fuzztui.cli.worklist import (
     diff_of,
     stage_rows,
@@ -112,7 +113,7 @@ def mutants(options: argparse.Namespace) -> int:
 def _default(what: str) -> Path:
     """Return the run or campaign file for ``mutants WHAT`` without FILE or RUN. Raises CliError."""
     if what == "matrix":
-        return find_run(None)
+        return find_one_target(None)
     if what in ("list", "export"):
         return campaign_or_project(None)
     needs = "one or more source files" if what == "rank" else "a campaign file or run, and an ID"
@@ -352,7 +353,7 @@ def _look_up(options: argparse.Namespace) -> _LookUp:
     """
     path: Path = options.path
     if path.is_dir() and (is_run(path) or path.name == "log"):
-        run = find_run(path)
+        run = find_one_target(path)
         now, file = standing(run), run / "campaign.toml"
         if now.state.mutants or now.state.stage:
             doubt = f"mutants and their states may be missing: {now.damage}" if now.damage else ""

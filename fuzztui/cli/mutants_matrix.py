@@ -18,7 +18,8 @@ from typing import Any
 from fuzztui.cli.mutant_lines import cut
 from fuzztui.cli.output import DONE, CliError, at_terminal, say
 from fuzztui.cli.progress import Estimate
-from fuzztui.cli.runs import find_run, none_left, standing
+from fuzztui.cli.runs import none_left, standing
+from fuzztui.cli.target_runs import find_one_target
 from fuzztui.features.fuzzfirst.kill_matrix import KillMatrix
 from fuzztui.features.fuzzfirst.whole_matrix import WholeMatrix
 from fuzztui.kernel.base.text import brief, several
@@ -35,7 +36,7 @@ _KILLERS = 3
 
 def kill_matrix(options: argparse.Namespace) -> int:
     """Print which inputs kill which mutants. Raises :class:`CliError`."""
-    run, as_json = find_run(options.path), options.json
+    run, as_json = find_one_target(options.path), options.json
     now = standing(run)
     state = now.state
     if not state.stage and now.is_lower_bound:

@@ -10,7 +10,8 @@ from typing import Any
 from fuzztui.cli.ctl_action import one_of, weighed
 from fuzztui.cli.mutant_lines import percent
 from fuzztui.cli.output import DONE, CliError, UsageError
-from fuzztui.cli.runs import find_run, none_left, standing
+from fuzztui.cli.runs import none_left, standing
+from fuzztui.cli.target_runs import find_one_target
 from fuzztui.features.mutators import fold
 from fuzztui.features.mutators.fold import FEW, FEW_USES, MutatorRow, arms, mutators_dict
 from fuzztui.features.mutators.status import mixture_rows
@@ -33,7 +34,7 @@ COLUMNS = ("pays", "found", "crashes", "applied", "tried", "weight", "name", "cl
 
 def mutators(options: argparse.Namespace) -> int:
     """Print the table, or a list of JSON objects in the same order."""
-    run = find_run(options.run)
+    run = find_one_target(options.run)
     now = standing(run)
     state = now.state
     rows = ordered(arms(state).values(), options.sort)
@@ -121,7 +122,7 @@ def weigh_mutator(options: argparse.Namespace) -> list[WeighMutator]:
     """``weigh-mutator NAME 3``; ``x2`` and ``x0.5`` multiply each instance's present weight."""
     if not options.id or len(options.more) != 1:
         raise UsageError("weigh-mutator needs a mutator and a weight: swap-args 3, or x2, or 0")
-    run = options.run = find_run(options.run)  # once: find_run may print the choice
+    run = options.run = find_one_target(options.run)  # once: find_run may print the choice
     state = standing(run).state
     if not (rows := arms(state)):
         raise UsageError("weigh-mutator is for text mutators; no engine has reported any")

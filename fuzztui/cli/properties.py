@@ -6,7 +6,8 @@ import argparse
 
 from fuzztui.cli.ctl_action import one_of, weighed
 from fuzztui.cli.output import CliError, UsageError
-from fuzztui.cli.runs import find_run, standing
+from fuzztui.cli.runs import standing
+from fuzztui.cli.target_runs import find_one_target
 from fuzztui.features.properties.fold import PropertyRow, property_rows, property_weights
 from fuzztui.kernel.base.text import brief, several
 from fuzztui.kernel.model.state import State
@@ -48,7 +49,7 @@ def weigh_property(options: argparse.Namespace) -> list[WeighProperty]:
             "weigh-property needs a property and a weight; for example "
             "tests/test_a.py::test_b 3, or x2, or 0 for no turns"
         )
-    run = options.run = find_run(options.run)  # once: find_run may print the choice
+    run = options.run = find_one_target(options.run)  # once: find_run may print the choice
     state = standing(run).state
     name = _name(str(options.id), property_rows(state))
     return weighed(options, WeighProperty, name, property_weights(state, name, options.instance))

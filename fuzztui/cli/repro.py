@@ -14,6 +14,7 @@ from fuzztui.cli.repro_program import code_of, run_programs
 from fuzztui.cli.repro_watched import repro_watched
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.status import afl_directories, finding_line
+from fuzztui.cli.target_runs import of_target
 from fuzztui.engines.execute.overseer import Overseer
 from fuzztui.features.minimise.program_inputs import judged_by_oracle
 from fuzztui.features.minimise.rewrite import instance_of
@@ -41,7 +42,7 @@ def repro(options: argparse.Namespace) -> int:
     if trees is not None:
         return repro_watched(options.run, options.file)
     run_dir = RunDir(find_run(options.run))
-    file = finding_file(run_dir, options.file)
+    run_dir, file = of_target(run_dir, finding_file(run_dir, options.file))
     campaign = afl_campaign(run_dir)
     slot = _slot_of(run_dir, file)
     if campaign is None:

@@ -32,7 +32,8 @@ from fuzztui.run.campaign import Campaign, CampaignError, FrozenCampaign, load, 
 from fuzztui.run.campaign.extras import refuse_missing_extras
 from fuzztui.run.campaign.model import FROZEN, Tables, toml_of
 from fuzztui.run.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, Unfit, prepare_run
-from fuzztui.run.campaign.schema import AFL, HOSTS, table_names
+from fuzztui.run.campaign.schema import AFL, HOSTS, TARGETS, table_names
+from fuzztui.run.campaign.targets import all_parts
 from fuzztui.run.home.finding import is_run
 from fuzztui.run.inprocess.ask import Ready, ready
 from fuzztui.run.supervise.daemon import start
@@ -235,7 +236,7 @@ def load_file(
     if ".." in file.parts:  # the frozen copy must not depend on the current directory
         file = file.parent.resolve() / file.name
     loaded = load(file, [*implied, *overrides], hosts=hosts)
-    for name in loaded.frozen.keys() - set(table_names()):  # only a run's copy may have them
+    for name in loaded.frozen.keys() - {*table_names(), TARGETS}:  # only a run's copy may have them
         say(f"{file}: [{name}] has no effect: no installed package adds that table")
     return loaded
 
@@ -253,7 +254,8 @@ def start_campaign(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) ->
 
 
 def _started(loaded: FrozenCampaign, word: str, *, rejoin: bool) -> bool:
-    refuse_missing_extras(loaded)
+    for _, part in all_parts(loaded):
+        refuse_missing_extras(part)
     refuse_verdicts(loaded)
     where = loaded.campaign.output
     _refuse_empty_suite(loaded)
@@ -337,10 +339,10 @@ def _same_binaries(loaded: FrozenCampaign, where: Path) -> FrozenCampaign:
     Which ones a campaign has by default depends on its instances, which may be others now.
     """
     try:
-        before = load(where / FROZEN).frozen["target"].get("binaries", {})
+        before = load(where / FROZEN).frozen.get("target", {}).get("binaries", {})
     except CampaignError:
         return loaded  # reported by _same_campaign
-    own = loaded.frozen["target"]
+    own = loaded.frozen.get("target", {})
     names_them = "target.binaries" in loaded.given
     if loaded.campaign.kind != AFL or names_them or before == own.get("binaries", {}):
         return loaded
@@ -357,7 +359,7 @@ def _same_campaign(loaded: FrozenCampaign, where: Path) -> None:
         say(f"changed keys are unknown, because the run's copy of the file is invalid: {e}")
         return
     for table, key in _IDENTITY if _has_executed(where) else ():
-        old, new = before[table].get(key), loaded.frozen[table].get(key)
+        old, new = (frozen.get(table, {}).get(key) for frozen in (before, loaded.frozen))
         if old != new:
             raise UsageError(
                 f"{where} is of another campaign: {table}.{key} is {old!r} there, {new!r} now; "

@@ -25,6 +25,7 @@ from fuzztui.kernel.remote.address import supervised_runs
 from fuzztui.kernel.remote.lock import running, trouble
 from fuzztui.kernel.session import LiveClock, ReplayClock, Session
 from fuzztui.run.campaign import FrozenCampaign, load
+from fuzztui.run.campaign.schema import TARGETS
 from fuzztui.run.home.finding import is_run, runs_in
 
 _STEP_S = 0.1
@@ -32,9 +33,14 @@ _STEP_S = 0.1
 
 
 def with_output(loaded: FrozenCampaign, run: Path) -> FrozenCampaign:
-    """Return the same campaign with another run directory."""
+    """Return the same campaign with another run directory, below which those of targets are."""
     frozen = {**loaded.frozen, "campaign": {**loaded.frozen["campaign"], "output": str(run)}}
-    return replace(loaded, campaign=replace(loaded.campaign, output=run), frozen=frozen)
+    targets = tuple(
+        replace(part, loaded=with_output(part.loaded, run / TARGETS / part.name))
+        for part in loaded.campaign.targets
+    )
+    campaign = replace(loaded.campaign, output=run, targets=targets)
+    return replace(loaded, campaign=campaign, frozen=frozen)
 
 
 def find_run(given: Path | None) -> Path:

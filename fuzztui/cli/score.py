@@ -18,9 +18,10 @@ from fuzztui.cli.mutant_lines import percent, summary_line
 from fuzztui.cli.mutants import AFL, found, own_campaign, python_campaign, survivors_table
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, UsageError, at_terminal
 from fuzztui.cli.progress import PROGRESS_EVERY_S, TextLine, time_left
-from fuzztui.cli.runs import find_run, standing
+from fuzztui.cli.runs import standing
 from fuzztui.cli.score_cluster import score_on_cluster
 from fuzztui.cli.since import code_changes, in_scopes, nothing_changed
+from fuzztui.cli.target_runs import find_one_target
 from fuzztui.features.verdicts.file import MutantVerdict, read_mutant_verdicts
 from fuzztui.features.verdicts.judging import verdicts_file
 from fuzztui.kernel.base.text import several, visible
@@ -52,7 +53,7 @@ def score(options: argparse.Namespace) -> int:
     if options.output is not None and not options.matrix:
         raise UsageError("-o is for the kill matrix: give --matrix too")
     baseline = None if options.fail_new is None else read_baseline(options.fail_new, "--fail-new")
-    run = find_run(options.run)
+    run = find_one_target(options.run)
     now = standing(run)
     # A damaged log may have lost the engine; the run's copy of the campaign file has it.
     engine = now.state.engine or own_campaign(run / "campaign.toml").kind

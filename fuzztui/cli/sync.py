@@ -17,7 +17,8 @@ from fuzztui.cli.corpus_running import KILLS, Care, disk
 from fuzztui.cli.mutants import AFL, own_campaign
 from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE, CliError, say
 from fuzztui.cli.progress import Estimate
-from fuzztui.cli.runs import find_run, fold_all, no_records, open_session
+from fuzztui.cli.runs import fold_all, no_records, open_session
+from fuzztui.cli.target_runs import find_one_target
 from fuzztui.features.corpus.choose import choose, missing_again
 from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.base.text import brief, several, visible
@@ -33,7 +34,7 @@ _SHOWN = 5
 
 def sync(options: argparse.Namespace) -> int:
     """Push and pull once, or every ``--every`` until a signal comes."""
-    run = RunDir(find_run(options.run))
+    run = RunDir(find_one_target(options.run))
     directory = _directory(options.directory, run)
     session = open_session(run.path)
     state = fold_all(session)

@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from fuzztui.cli.mutant_lines import percent
 from fuzztui.cli.output import DONE, CliError, at_terminal
-from fuzztui.cli.runs import find_run, none_left, standing
+from fuzztui.cli.runs import none_left, standing
+from fuzztui.cli.target_runs import find_one_target
 from fuzztui.features.targeting.fold import (
     GoalRow,
     TargetingSummary,
@@ -37,7 +38,7 @@ _LOCATION = 0.38
 
 def types(options: argparse.Namespace) -> int:
     """Print a table of types, a table of uncovered goals and a summary, or one JSON object."""
-    run = find_run(options.run)
+    run = find_one_target(options.run)
     seen = standing(run)
     state = seen.state
     now = targeting_summary(state)

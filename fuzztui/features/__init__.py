@@ -16,6 +16,7 @@ BUILT_IN = (
     "fuzztui.features.comparisons:FEATURE",
     "fuzztui.features.notify:FEATURE",
     "fuzztui.features.jobs:FEATURE",
+    "fuzztui.features.targets:FEATURE",
     "fuzztui.machines.hosts:FEATURE",
 )
 """These features are asked in this order, then those of installed packages. The order matters:

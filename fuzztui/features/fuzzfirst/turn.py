@@ -23,8 +23,8 @@ from fuzztui.kernel.model.state import Mutant
 from fuzztui.kernel.wire.events import Message, MutantProgress, MutantState
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.instances.launcher import Launcher, instance_names
-from fuzztui.run.instances.life import TERM_GRACE_S, EndReason, InstanceLife
+from fuzztui.run.instances.launcher import TERM_GRACE_S, Launcher, instance_names
+from fuzztui.run.instances.life import EndReason, InstanceLife
 from fuzztui.run.instances.phase import PhaseContext
 from fuzztui.run.instances.process import EngineProcess
 from fuzztui.run.process.identity import marked

@@ -9,5 +9,6 @@ FEATURE = Feature(
     folds=FOLDS,
     part=Notifications,
     table="fuzztui.features.notify.keys:TABLE",
+    of_several=True,
     services="fuzztui.features.notify.notifier:services",
 )

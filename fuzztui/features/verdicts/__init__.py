@@ -6,6 +6,7 @@ from fuzztui.kernel.model.feature import Feature
 FEATURE = Feature(
     "verdicts",
     undo=UNDO,
+    of_several=True,
     services="fuzztui.features.verdicts.keeper:services",
     spec="fuzztui.features.verdicts.equivalents:spec",
 )

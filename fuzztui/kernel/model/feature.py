@@ -60,6 +60,9 @@ class Feature:
     """Its table of the campaign file: :class:`~fuzztui.run.campaign.table.CampaignTable`."""
     services: str = ""
     """Called with a :class:`~fuzztui.run.process.service.ServiceContext`; returns its services."""
+    of_several: bool = False
+    """Whether the services also run in a campaign of several targets; if not, only in that of each
+    target."""
     phase: str = ""
     """Called with campaign, run directory, launcher and context; returns the
     :class:`~fuzztui.run.instances.phase.Phase` that comes before the target's, or None. For

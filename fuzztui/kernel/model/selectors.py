@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Final
 
 from fuzztui.kernel.model.state import Instance, State
 from fuzztui.kernel.wire.events import Stats
 
 ENDED = frozenset({"finished", "stopped", "failed"})
 """States of a campaign, or of an instance, that has come to its end."""
+
+SEVERAL_TARGETS: Final = "targets"
+"""``State.engine`` of a campaign of several targets: each instance is one of them."""
+
+WAITS_FOR_TURN: Final = "waits for its turn"
+"""The reason of the state ``paused`` of an instance that has no turn, as no user has paused it."""
 
 
 def fuzzes_mutant(state: State, instance: str) -> bool:
@@ -36,7 +42,7 @@ class Totals:
 
     Instances that fuzz mutants count for executions and resources only: what was found is what the
     target's instances found. Maxima, such as edges, are of the plain binary: others have maps of
-    their own, in which the same code has other edges.
+    their own, in which the same code has other edges. Of several targets there are no maxima.
     """
 
     stats: Stats
@@ -53,7 +59,7 @@ def totals(state: State) -> Totals:
     """Compute the totals over all instances."""
     all_ = list(state.instances.values())
     own = [i for i in all_ if not i.mutant]
-    plain = [i for i in own if not i.binary]
+    plain = [i for i in own if not i.binary and state.engine != SEVERAL_TARGETS]
     among = {"sum": own, "max": plain, "min": own}
     numbers = {
         name: _total(rule, [i.stat(name) for i in (all_ if name == "execs" else among[rule])])

@@ -47,9 +47,9 @@ NOT_SHOWN = {
     "execs_since_crash", "exec_timeout", "slowest_exec_ms", "peak_rss_mb", "cpu_affinity",
     "var_byte_count", "havoc_expansion", "auto_dict_entries", "testcache_size", "testcache_count",
     "testcache_evict", "afl_banner", "afl_version", "target_mode", "command_line",
-    "failed_inputs",
+    "failed_inputs", "find_age",
 }  # fmt: skip
-"""Keys of AFL++ 4.3x and of our engines that are times, settings, or no news for a user."""
+"""Keys of AFL++ 4.3x, our engines and targets that are times, settings, or no news for users."""
 
 PLOT_HEADER = (
     "# relative_time, cycles_done, cur_item, corpus_count, pending_total, pending_favs,"

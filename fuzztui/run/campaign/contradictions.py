@@ -130,6 +130,11 @@ def _idle(loaded: FrozenCampaign) -> Iterator[tuple[str, str]]:
     for name, table in feature_tables().items():
         if campaign.tables[name] is not None:
             yield from table.without_effect(campaign)
+    if campaign.cores and not campaign.targets:
+        yield (
+            "campaign.cores",
+            "is for the cores that [[targets]] share, and there are none; remove it",
+        )
     target = campaign.target
     if target.get("examples") and not target.get("suite"):
         yield (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,7 @@ from fuzztui.run.campaign.schema import (
     FOR_AFL,
     HOST,
     HOSTS,
+    TARGETS,
     Key,
     Keys,
     common_tables,
@@ -50,6 +51,7 @@ from fuzztui.run.campaign.schema import (
     tables_for,
 )
 from fuzztui.run.campaign.table import feature_tables
+from fuzztui.run.campaign.targets import TargetParts, own_tables, part_lines
 from fuzztui.run.campaign.values import BUILD, absolute, check, in_build, nearest, program
 
 _HOST_KEYS = frozenset(key.name for key in HOST)
@@ -70,6 +72,7 @@ def load(
     kind: str = "",
     text: str | None = None,
     hosts: Iterable[str] = (),
+    changes: Mapping[str, Any] | None = None,
 ) -> FrozenCampaign:
     """Read ``path``, apply ``table.key=value`` overrides, check everything.
 
@@ -78,7 +81,7 @@ def load(
     ``cwd``: the base of relative paths in ``overrides``. ``kind``: the engine kind to use instead
     of the file's; tables and keys that this engine does not take are left out. ``text``: what
     ``path`` will contain; the file is then not read. ``hosts``: more hosts, each ``ADDRESS`` or
-    ``ADDRESS*N``.
+    ``ADDRESS*N``. ``changes``: keys by table that count instead of those of the file.
 
     If ``path`` is the frozen copy of a run, the campaign's output is that run, even if it was
     moved, and files that only the first start reads may be missing.
@@ -86,7 +89,8 @@ def load(
     Raises :class:`CampaignError` with all problems.
     """
     try:
-        return _Loader(path, cwd or Path.cwd(), text).load(list(overrides), kind, list(hosts))
+        loader = _Loader(path, cwd or Path.cwd(), text)
+        return loader.load(list(overrides), kind, list(hosts), changes or {})
     except PluginError as e:
         raise CampaignError([Problem(str(path), "", str(e))]) from None
 
@@ -117,8 +121,13 @@ class _Loader:
         self.keys: frozenset[str] = frozenset()
         """The dotted keys that are in the file, or given with ``--set``."""
 
-    def load(self, overrides: list[str], kind: str, hosts: list[str]) -> FrozenCampaign:
+    def load(
+        self, overrides: list[str], kind: str, hosts: list[str], changes: Mapping[str, Any]
+    ) -> FrozenCampaign:
         tables = self._read()
+        for name, table in changes.items():
+            both = isinstance(table, dict) and isinstance(tables.get(name), dict)
+            tables[name] = {**tables[name], **table} if both else table
         for override in overrides:
             self._override(tables, override)
         for host in hosts:
@@ -128,11 +137,15 @@ class _Loader:
             self.run = run_of(self.path)
         self.leaves_out = bool(kind or self.run)
         for name, table in tables.items():
+            if name == TARGETS:
+                continue
             if name not in table_names() and not self._is_left_over(name):
-                self._unknown(name, name, table_names())
+                self._unknown(name, name, (*table_names(), TARGETS))
             elif not isinstance(table, dict):
                 self.problem(name, f"{table!r} is not a table; write [{self.prefix}{name}]")
         self._stop_if_wrong()
+        if TARGETS in tables:
+            return self._several(tables, kind)
         if kind:
             tables.setdefault("engine", {})["kind"] = kind
             known = tables_for(kind)
@@ -151,7 +164,7 @@ class _Loader:
             own_table = feature_tables().get(name)
             if own_table and name not in tables and not own_table.is_implied(given_kind):
                 continue
-            frozen[name], resolved[name] = self._table(name, keys, tables.get(name, {}))
+            frozen[name], resolved[name] = self.checked(name, keys, tables.get(name, {}))
         hosts_found: dict[str, Any] = {}
         if HOSTS in tables:
             frozen[HOSTS], hosts_found = self._hosts(tables[HOSTS])
@@ -161,6 +174,39 @@ class _Loader:
         for dotted, text in contradictions(campaign, of_run=self.run is not None):
             self.problem(dotted, text)
         self._stop_if_wrong()
+        return FrozenCampaign(
+            campaign, frozen, self._origin, self.keys, self.given("campaign.output")
+        )
+
+    def _several(self, tables: dict[str, Any], kind: str) -> FrozenCampaign:
+        """The campaign of several targets."""
+        if kind:
+            self.problem(TARGETS, f"has several targets, so that no engine {kind} can replace all")
+        if HOSTS in tables:
+            self.problem(HOSTS, "several targets run on one machine; remove [hosts] or --host")
+        self._stop_if_wrong()
+        frozen: Tables = {"target": {}, "engine": {}}
+        resolved: Tables = {"target": {}, "engine": {"kind": TARGETS, "instances": 0}}
+        schema = common_tables()
+        for name in own_tables():
+            if name in tables or name not in feature_tables():
+                keys, values = schema[name], tables.get(name, {})
+                frozen[name], resolved[name] = self.checked(name, keys, values)
+        self._stop_if_wrong()
+        self.keys = frozenset(f"{n}.{key}" for n in own_tables() for key in tables.get(n, ()))
+        campaign = self._campaign(frozen, resolved, {})
+        lines = part_lines(self.text if self.text is not None else self._file_text())
+        parts, frozen[TARGETS] = TargetParts(self, load, lines).make(
+            tables, frozen["campaign"], campaign.output
+        )
+        self._stop_if_wrong()
+        del frozen["target"], frozen["engine"]
+        campaign = replace(
+            campaign,
+            targets=parts,
+            instances=len(parts),
+            engine={"kind": TARGETS, "instances": len(parts)},
+        )
         return FrozenCampaign(
             campaign, frozen, self._origin, self.keys, self.given("campaign.output")
         )
@@ -292,10 +338,10 @@ class _Loader:
             elif not isinstance(keys, dict):
                 self.problem(dotted, f"{keys!r} is not a table; write {{ instances = 4 }}")
             else:
-                frozen[address], resolved[address] = self._table(dotted, HOST, keys)
+                frozen[address], resolved[address] = self.checked(dotted, HOST, keys)
         return frozen, resolved
 
-    def _table(
+    def checked(
         self, name: str, keys: Sequence[Key], table: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         by_name = {key.name: key for key in keys}
@@ -380,6 +426,7 @@ class _Loader:
             verdicts=verdicts,
             seed=campaign["seed"],
             host=campaign["host"] or "",
+            cores=campaign["cores"],
             group=campaign["group"] or "",
             group_may_steer=campaign["group_may_steer"],
             budget_s=seconds,

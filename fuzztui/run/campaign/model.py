@@ -99,6 +99,10 @@ class Campaign:
     """The trial from which these count, if it is later than that of the last new edge."""
     slot: str = ""
     """The mutant's turn (``m7``) for which this campaign was derived; empty: a whole campaign."""
+    targets: tuple[TargetPart, ...] = ()
+    """The targets of a campaign of several; empty: the campaign has one target."""
+    cores: int = 0
+    """The cores that several targets share; 0: all of the machine."""
 
     def table(self, name: str) -> dict[str, Any]:
         """Return the checked values of a feature's table; {}: the campaign does not have it.
@@ -114,7 +118,9 @@ class Campaign:
 
     @property
     def subject(self) -> str:
-        """The target's short name: the function, or the command line."""
+        """The target's short name: the function, the command line, or the names of several."""
+        if self.targets:
+            return ", ".join(part.name for part in self.targets)
         if "command" not in self.target:
             return str(self.target.get("function", ""))
         program, *arguments = self.target["command"]
@@ -142,6 +148,16 @@ class Campaign:
     def build_directory(self) -> Path:
         """The directory in which ``target.build`` is run."""
         return self.output / "build"
+
+
+@dataclass(frozen=True, slots=True)
+class TargetPart:
+    """One target of a campaign of several: an ordinary campaign, whose run is in that run."""
+
+    name: str
+    weight: float
+    """The target gets this many times the share that its yield implies; 0: no turns."""
+    loaded: FrozenCampaign
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from fuzztui.kernel.base.units import (
     parse_duration,
     parse_size,
 )
+from fuzztui.kernel.wire.commands import MAX_WEIGHT, weight_problem
 
 _LISTS = ("strings", "operators", "paths", "files", "directories", "arguments", "seeds")
 _MANY = 20
@@ -442,6 +443,14 @@ def _part(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     return value, float(value)
 
 
+def _weight(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        raise wrong(key, value)
+    if problem := weight_problem(value):
+        raise ValueError(problem)
+    return value, float(value)
+
+
 def _unit(parse: Callable[[object], Any]) -> ValueCheck:
     def check_unit(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         parsed = parse(value)
@@ -568,6 +577,9 @@ TYPES: Final = {
     ),
     "part": ValueType(
         "a number from 0 to 1", _part, {"type": "number", "minimum": 0, "maximum": 1}
+    ),
+    "weight": ValueType(
+        "a number, 0 or more", _weight, {"type": "number", "minimum": 0, "maximum": MAX_WEIGHT}
     ),
     "clock": ValueType('"real", "fixed", or a date or time in ISO 8601', _clock, TEXT),
     "pattern": ValueType("a regular expression of Python", _pattern, TEXT),

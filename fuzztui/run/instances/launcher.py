@@ -13,6 +13,9 @@ from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.observe.stats_reader import FileStats, StatsSource
 from fuzztui.run.process.service import Service, ServiceContext
 
+TERM_GRACE_S = 5.0
+"""Seconds for a clean end after SIGTERM, before an engine is killed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Launch:
@@ -38,6 +41,8 @@ class Launcher:
     """Commands, by name, that are sent as a signal instead of a line in ``control.jsonl``."""
     stall_s: float = 30.0
     """Seconds without a new execution after which an instance is stalled."""
+    grace_s: float = TERM_GRACE_S
+    """Seconds for a clean end after SIGTERM, before the process is killed."""
     finish_signal: int = 0
     """The signal, sent when a budget is used up, after which the engine finishes its work and ends.
 
@@ -102,7 +107,10 @@ def instance_names(campaign: Campaign) -> list[str]:
 
     In a mutant's turn: ``m7``, ``m7-s1``, ... (AFL allows no other characters in a name). On a
     host: ``box_main``, ``box_s1``, because afl-fuzz takes entries of another ``main`` for its own.
+    Of a campaign of several targets: the names of the targets.
     """
+    if campaign.targets:
+        return [part.name for part in campaign.targets]
     others = (f"s{i}" for i in range(1, campaign.instances))
     if slot := campaign.slot:  # begins with the host's name, too
         return [slot, *(f"{slot}-{name}" for name in others)]

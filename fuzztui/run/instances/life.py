@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.model.selectors import ENDED, WAITS_FOR_TURN
 from fuzztui.kernel.model.state import Instance
 from fuzztui.kernel.wire.events import Event, InstanceHello, InstanceState, Message, Stats
 from fuzztui.run.campaign import Campaign
@@ -30,9 +30,6 @@ MAX_SILENT_ENDS = 5
 """Consecutive ends without a sign of life after which an instance is marked failed."""
 
 FIRST_DELAY_S, MAX_DELAY_S, HEALTHY_S = 0.5, 60.0, 60.0
-TERM_GRACE_S = 5.0
-"""Seconds for a clean end, before the engine is killed."""
-
 SILENCE_TIMES = 20
 """An engine that finishes its work may be silent for this multiple of the target's time limit."""
 
@@ -92,7 +89,10 @@ class InstanceLife:
         """Whether that directory is gone; the process is then being killed."""
         self._starting = False
         """Whether the process was stopped by a signal while it was still starting."""
-        self.paused = self.state == "paused" and not self._halted
+        self._rests = ""
+        """Why the instance has no turn; an empty string: it has one."""
+        rested = bool(before and before.state == "paused" and before.reason == WAITS_FOR_TURN)
+        self.paused = self.state == "paused" and not self._halted and not rested
         """Whether the user paused the instance; outlives the process."""
         self.greeted = bool(before and (before.engine or before.capabilities))
         self.execs = before.stats.execs if before else 0
@@ -185,7 +185,7 @@ class InstanceLife:
                 return
 
     async def end(self, end_reason: EndReason) -> None:
-        """Stop the instance: SIGTERM; SIGKILL for the process tree after ``TERM_GRACE_S``.
+        """Stop the instance: SIGTERM; SIGKILL for the process tree after the launcher's grace.
 
         If the end state is ``finished``, the engine may finish its work first, however long that
         takes, as long as it is not silent; a second call stops it at once.
@@ -207,7 +207,7 @@ class InstanceLife:
             await self._await_finish(process)
         if not finish or self._finishing:
             self._finishing = False
-            await process.stop(TERM_GRACE_S)
+            await process.stop(self.launcher.grace_s)
 
     async def _await_finish(self, process: EngineProcess) -> None:
         """Wait while the engine finishes its work: until it ends, is silent or :meth:`end`."""
@@ -231,7 +231,7 @@ class InstanceLife:
         self._silent_ends = 0
         if self.state in ("starting", "restarting") and self._process:
             self._progress_at = time.monotonic()
-            self._to("paused" if self.paused else "running")
+            self._to_present()
 
     def on_stats(self, stats: Stats) -> None:
         """Note the newest statistics."""
@@ -256,7 +256,7 @@ class InstanceLife:
 
     def watch_progress(self) -> None:
         """Mark the instance stalled if nothing was executed for too long. Call regularly."""
-        if self.paused:
+        if self.paused or self._rests:
             return
         idle = time.monotonic() - self._progress_at
         patience = max(self.launcher.stall_s, 3 * self._timeout_s)
@@ -285,9 +285,26 @@ class InstanceLife:
         self.paused = paused
         self._progress_at = time.monotonic()
         if self.state in ("starting", "running", "stalled", "paused"):
-            state = "paused" if paused else "running"
-            if state != self.state or halted:
-                self._to(state)
+            self._to_present(always=halted or bool(self._rests))
+        if self._rests and not paused:
+            self.signal(self.launcher.signals["pause"])
+
+    def rest(self, why: str) -> None:
+        """Pause the engine by the launcher's signal until its next turn; ``why`` empty: it has one.
+
+        A pause by the user outlasts a rest. Does nothing before the engine has said hello.
+        """
+        self._rests = why
+        self._progress_at = time.monotonic()
+        if self.greeted and not self.paused and self.state in ("running", "stalled", "paused"):
+            self.signal(self.launcher.signals["pause" if why else "resume"])
+            self._to_present()
+
+    def _to_present(self, *, always: bool = False) -> None:
+        """Log the state of an engine that lives: paused by the user, without a turn, or running."""
+        state = "paused" if self.paused or self._rests else "running"
+        if state != self.state or always:
+            self._to(state, "" if self.paused else self._rests)
 
     def watch_signals(self) -> None:
         """Check whether another process stopped or continued the engine. Call once a second.

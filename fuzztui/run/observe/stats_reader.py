@@ -94,6 +94,11 @@ class FileStats(StatsSource):
         self._reported: Stats | None = None
         self._due = 0.0
 
+    @property
+    def values(self) -> Mapping[str, str]:
+        """The values of the file, by key, when it was last read."""
+        return self._file.values
+
     def look(self, *, last: bool = False) -> Stats | None:
         """Return new statistics, at most each ``EVERY_S`` seconds; None if there are none."""
         now = time.monotonic()

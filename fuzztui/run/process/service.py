@@ -37,6 +37,8 @@ class ServiceContext:
     """Logs events, which are then in ``state``."""
     now: Callable[[], float]
     """Returns the campaign time in seconds."""
+    rest: Callable[[str, str], None] = lambda name, why: None
+    """Pauses an instance until its next turn, with the reason; an empty reason: it has a turn."""
     is_hub: bool = False
     """Whether the owner of the log is a hub: the instances run on hosts, with owners of theirs."""
 

@@ -264,11 +264,11 @@ class CommandRouter:
         if isinstance(command, SkipCurrent) and number is not None and life.state != "running":
             # An afl-fuzz that is still starting has no handler for the signal: it would die.
             self._reject(command_id, life.name, f"{life.name} is not fuzzing ({life.state})")
+        elif life.launcher.says_hello and not life.greeted:
+            self._held.append((command_id, life.name))
         elif number is not None:
             life.signal(number)
             self._context.record(CommandApplied(command_id, life.name, detail="sent as a signal"))
-        elif life.launcher.says_hello and not life.greeted:
-            self._held.append((command_id, life.name))
         elif command.name in capabilities:
             try:
                 append(self._control(life), command_id, command)

@@ -14,10 +14,11 @@ from fuzztui.kernel.model.stall import stuck_text
 from fuzztui.run.afl.launcher import AflFuzz
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.campaign.schema import AFL
+from fuzztui.run.campaign.schema import AFL, TARGETS
 from fuzztui.run.inprocess.spec import write_spec
 from fuzztui.run.instances.launcher import Launch, Launcher, instance_names, trials_share
 from fuzztui.run.instances.process import last_reason
+from fuzztui.run.supervise.target_launcher import TargetRuns
 
 CANNOT_START = 3
 """Exit status of an in-process engine that must not be started again (engines/README.md)."""
@@ -71,6 +72,8 @@ def launcher_for(kind: str) -> Launcher:
     """The launcher of that kind. Raises :class:`SupervisorError`."""
     if kind == AFL:
         return AflFuzz()
+    if kind == TARGETS:
+        return TargetRuns()
     try:
         row = kind_named(kind)
     except UnknownKind as e:

@@ -23,8 +23,8 @@ from fuzztui.kernel.wire.events import (
 )
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir
-from fuzztui.run.instances.launcher import instance_names
-from fuzztui.run.instances.life import TERM_GRACE_S, InstanceLife
+from fuzztui.run.instances.launcher import TERM_GRACE_S, instance_names
+from fuzztui.run.instances.life import InstanceLife
 from fuzztui.run.instances.phase import Phase
 from fuzztui.run.instances.process import EngineProcess
 from fuzztui.run.supervise.campaign_log import CampaignLog

@@ -27,7 +27,10 @@ def all_services(context: ServiceContext) -> list[Service]:
     """Return the services of a campaign. Raises :class:`SupervisorError`."""
     triage = None if context.is_hub else launcher_for(context.campaign.kind).triage(context)
     found: list[Service] = [] if triage is None else [triage]
+    several = bool(context.campaign.targets)
     for feature in own_features():
+        if several and not feature.of_several:
+            continue
         found += feature.load(feature.services)(context) if feature.services else ()
     for feature in package_features():
         found += package_services(feature, context) if feature.services else ()

@@ -123,7 +123,7 @@ class Supervisor:
         )
         self.lives = self._phases.lives
         self.live = self._phases.live
-        context = ServiceContext(campaign, run_dir, self.state, self.record, self.now)
+        context = ServiceContext(campaign, run_dir, self.state, self.record, self.now, self._rest)
         self._services = Services(all_services(context), self._tasks, self.record)
         self._first_events: Sequence[Event] = ()
         self.pending_work = self._services.pending
@@ -281,6 +281,11 @@ class Supervisor:
     def end_one(self, life: InstanceLife, end_reason: EndReason) -> None:
         """End one instance cleanly; the others continue."""
         self._tasks.spawn(life.end(end_reason))
+
+    def _rest(self, name: str, why: str) -> None:
+        """Let an instance rest, or run again."""
+        if (life := self.lives.get(name)) is not None and not life.over:
+            life.rest(why)
 
     # -------------------------------------------------------------- the loop
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from fuzztui.run.campaign.schema import ENGINES, HOST, Key, common_tables, tables_for
+from fuzztui.run.campaign.schema import ENGINES, HOST, TARGET_PART, Key, common_tables, tables_for
 from fuzztui.run.campaign.table import feature_tables
 from fuzztui.run.campaign.values import type_of
 
@@ -26,6 +26,12 @@ def markdown(page: str) -> str:
         'One key for each host, such as `"user@box" = { instances = 8 }`: what `ssh` takes, or',
         "`here` for this machine. `--host user@box*8` adds a host when the campaign is started.",
         "Without hosts all instances run here.",
+    )
+    out += _section(
+        "`[[targets]]`: several targets in one campaign (docs/several-targets.md)",
+        TARGET_PART,
+        "One entry for each target, which may have all tables of a campaign, too. With a `file` it",
+        "has those of that file, else those of this file; its own keys count before them.",
     )
     for name, table in feature_tables().items():
         title = f"`[{name}]`: {table.title}"

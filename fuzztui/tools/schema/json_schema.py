@@ -13,6 +13,8 @@ from fuzztui.run.campaign.schema import (
     ENGINES,
     HOST,
     HOSTS,
+    TARGET_PART,
+    TARGETS,
     Key,
     common_tables,
     table_names,
@@ -73,12 +75,28 @@ def document() -> Schema:
                         "description": "The engine.",
                     }
                 },
-                "required": ["kind"],
             },
+            TARGETS: _targets(),
         },
-        "required": ["target", "engine"],
         "additionalProperties": False,
-        "allOf": kinds,
+        "if": {"required": [TARGETS]},
+        # Then the other tables are defaults for targets, and none has to be complete.
+        "else": {
+            "properties": {"engine": {"required": ["kind"]}},
+            "required": ["target", "engine"],
+            "allOf": kinds,
+        },
+    }
+
+
+def _targets() -> Schema:
+    """Return the schema of ``[[targets]]``: entries with keys of their own, and any tables."""
+    one = _table(TARGET_PART)
+    tables: Schema = {name: {"type": "object"} for name in (*table_names(), "campaign", "stop")}
+    return {
+        "type": "array",
+        "minItems": 1,
+        "items": {**one, "properties": {**tables, **one["properties"]}},
     }
 
 

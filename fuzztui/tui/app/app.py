@@ -39,6 +39,7 @@ from fuzztui.tui.app.run_commands import RunCommands
 from fuzztui.tui.app.tour import OFFER, TOURED, TourScreen
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.editor import NoEditor, edit_copy, edit_file
+from fuzztui.tui.base.other_run import NotOpened, open_run
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themes import ThemeFile
 from fuzztui.tui.base.user_state import NO_LOOK, Look, ViewOptions
@@ -671,11 +672,15 @@ class FuzzApp(RunCommands, ReplayControls):
         """Open a copy of an input in the user's editor."""
         self._edit(partial(edit_copy, name=name, data=data))
 
+    def open_run(self, run: Path) -> None:
+        """Show another run until the user leaves it."""
+        self._edit(partial(open_run, run=run))
+
     def _edit(self, edit: Callable[..., None]) -> None:
         try:
             edit(self.suspend(), os.environ)
-        except (NoEditor, SuspendNotSupported) as e:
-            text = str(e) or "this terminal cannot be given to an editor"
+        except (NoEditor, NotOpened, SuspendNotSupported) as e:
+            text = str(e) or "this terminal cannot be given to another program"
             self.notify(plain(text), severity="warning", timeout=8)
         self.refresh()
 

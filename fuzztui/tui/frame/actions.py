@@ -219,7 +219,7 @@ HOME_SCREENS = (
 )
 """The scopes of the table of runs, and of the runs side by side."""
 
-OPTIONAL = frozenset({"mutants", "mutators", "types", "properties"})
+OPTIONAL = frozenset({"mutants", "mutators", "types", "properties", "targets"})
 """Screens that not every campaign has."""
 
 SCREENS = tuple(
@@ -236,6 +236,7 @@ SCREENS = tuple(
         ("mutators", "6", "Mutators", "Text mutators: what each one found, and the mixture"),
         ("types", "7", "Types", "Type targeting: the types and the uncovered goals"),
         ("source", "8", "Source", "The target's files: what is covered, mutants, findings by line"),
+        ("targets", "9", "Targets", "Several targets: their shares, figures and runs"),
         ("properties", "0", "Properties", "A suite's tests: their shares, corpora and findings"),
     )
 )  # fmt: skip
@@ -260,7 +261,7 @@ GENERAL = (
         footer=29),
 )  # fmt: skip
 
-_ORDER = ("Corpus", "Mutants", "Mutators", "Properties", "Types", "Source", "Findings")
+_ORDER = ("Corpus", "Mutants", "Mutators", "Properties", "Targets", "Types", "Source", "Findings")
 """The groups of features' actions, in the order of the help: a new group has its place here."""
 
 

@@ -110,6 +110,9 @@ class AppInterface(Painter, Protocol):
     def edit_copy(self, name: str, data: bytes) -> None:
         """Open a copy of an input in the user's editor."""
 
+    def open_run(self, run: Path) -> None:
+        """Show another run on this terminal. The screen continues when the user leaves it."""
+
     def run_offers(self) -> Iterable[tuple[Callable[[], object], str]]:
         """Return the palette's commands about the open run: what starts each, and its text."""
 

@@ -22,7 +22,7 @@ from fuzztui.features.inputs.screen.input_views import (
     value_preview,
 )
 from fuzztui.features.source.fold import first_line
-from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.model.selectors import ENDED, SEVERAL_TARGETS
 from fuzztui.kernel.model.state import Changes, Entry, State
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.background import in_thread
@@ -166,6 +166,8 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
     def _update_empty(self) -> None:
         if self.campaign.entries:
             words = "no entry passes the filter"
+        elif self.campaign.engine == SEVERAL_TARGETS:
+            words = "entries are in the runs of the targets; Targets opens one"
         elif self.campaign.state in ENDED:
             words = "no entry"
         else:

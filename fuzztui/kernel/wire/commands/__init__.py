@@ -23,6 +23,7 @@ from fuzztui.kernel.wire.commands.mutators import *
 from fuzztui.kernel.wire.commands.targeting import *
 from fuzztui.kernel.wire.commands.properties import *
 from fuzztui.kernel.wire.commands.mutants import *
+from fuzztui.kernel.wire.commands.targets import *
 from fuzztui.kernel.wire.commands.weights import *
 # isort: on
 

@@ -29,3 +29,4 @@ from fuzztui.kernel.wire.events.properties import *
 from fuzztui.kernel.wire.events.source import *
 from fuzztui.kernel.wire.events.stats import *
 from fuzztui.kernel.wire.events.targeting import *
+from fuzztui.kernel.wire.events.targets import *

@@ -8,4 +8,5 @@ from fuzztui.run.campaign.schema.binaries import BINARIES
 from fuzztui.run.campaign.schema.engines import *
 from fuzztui.run.campaign.schema.machines import *
 from fuzztui.run.campaign.schema.tables import *
+from fuzztui.run.campaign.schema.targets import *
 from fuzztui.run.campaign.table import HOSTS

@@ -26,6 +26,14 @@ CAMPAIGN = (
         minimum=0,
     ),
     Key(
+        "cores",
+        "integer",
+        "With [[targets]]: the processor cores that the targets share. 0: all of the machine.",
+        default=0,
+        minimum=0,
+        maximum=1000,
+    ),
+    Key(
         "group",
         "string",
         "A Unix group whose members may look at the run: `attach`, `status` (docs/hosts.md). "

@@ -14,6 +14,7 @@ from textual.containers import Grid
 from textual.message import Message
 
 from fuzztui.kernel.model.finding_tallies import group_heads
+from fuzztui.kernel.model.selectors import SEVERAL_TARGETS
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.commands import Pause, Resume
 from fuzztui.kernel.wire.finding_kinds import KINDS, FindingKind, kind_of
@@ -138,10 +139,11 @@ def available(state: State, *, found: bool) -> list[Callable[[Look], ChartConten
     """
     # Then no instance reports what the target covers.
     mutants_first = state.stage == "mutants" and "round" not in state.plan
+    several = state.engine == SEVERAL_TARGETS  # the edges of one say nothing about another
     kills = mutants_first or (bool(state.mutants) and not state.stage)
     return [
         *([KILLED] if kills else []),
-        *([] if mutants_first else [EDGES]),
+        *([] if mutants_first or several else [EDGES]),
         _rate,
         _findings if found else _growth,
         *([LIBRARIES] if "edges_third_party" in state.series else []),

@@ -1,0 +1,215 @@
+"""Campaigns of several targets: ``[[targets]]``, each an ordinary campaign.
+
+A target has either a campaign file of its own, or the tables of this one, changed by those of its
+entry. In the frozen copy each target has all its tables, by its name: ``[targets.NAME.engine]``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from fuzztui.kernel.base.suggest import near
+from fuzztui.run.campaign.files import is_pyproject
+from fuzztui.run.campaign.model import FROZEN, CampaignError, FrozenCampaign, Problem, TargetPart
+from fuzztui.run.campaign.schema import HOSTS, TARGET_PART, TARGETS, Key, table_names
+from fuzztui.run.campaign.table import feature_tables
+
+MAX_TARGETS = 200
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,24}")
+"""Names are names of instances, of which AFL++ allows few characters."""
+
+_HEADER = re.compile(r"^\s*\[\[\s*(?:tool\.fuzztui\.)?targets\s*\]\]", re.MULTILINE)
+
+_OWN_KEYS = {key.name for key in TARGET_PART}
+
+_OF_CAMPAIGN = ("name", "output", "verdicts", "seed", "group", "group_may_steer")
+"""Keys of ``[campaign]`` that all targets have from the campaign of several."""
+
+
+class LoadOne(Protocol):
+    """Loads the campaign of one target; see :func:`fuzztui.run.campaign.load`."""
+
+    def __call__(
+        self, path: Path, *, cwd: Path, text: str | None, changes: Mapping[str, Any]
+    ) -> FrozenCampaign:
+        """Raise :class:`CampaignError` with all problems."""
+
+
+class Loading(Protocol):
+    """The load of the file of the whole campaign."""
+
+    path: Path
+    cwd: Path
+    problems: list[Problem]
+    run: Path | None
+
+    def problem(self, dotted: str, text: str) -> None:
+        """Note what is wrong with a key: the campaign is refused."""
+
+    def checked(
+        self, name: str, keys: Sequence[Key], table: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the frozen and the resolved values of a table; note what is wrong."""
+
+
+def own_tables() -> list[str]:
+    """Return the tables of a campaign of several targets that are not of its targets."""
+    of_hub = (name for name, table in feature_tables().items() if table.of_hub)
+    return ["campaign", "stop", *of_hub]
+
+
+def part_lines(text: str) -> list[int]:
+    """Return the lines (from 1) on which the entries of ``[[targets]]`` begin, in their order."""
+    return [text.count("\n", 0, found.end()) + 1 for found in _HEADER.finditer(text)]
+
+
+def entries(found: object) -> list[dict[str, Any]] | None:
+    """Return the entries of ``[[targets]]``, or of the table of a frozen copy; None: neither."""
+    if isinstance(found, dict):
+        found = [{"name": k, **v} if isinstance(v, dict) else v for k, v in found.items()]
+    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
+        return None
+    return found
+
+
+class TargetParts:
+    """Makes the targets of one campaign. ``lines``: of the entries; may be empty."""
+
+    def __init__(self, load: Loading, load_one: LoadOne, lines: Sequence[int]) -> None:
+        self._load, self._load_one, self._lines = load, load_one, lines
+
+    def make(
+        self, tables: Mapping[str, Any], campaign: Mapping[str, Any], output: Path
+    ) -> tuple[tuple[TargetPart, ...], dict[str, Any]]:
+        """Return the targets, and their table in the frozen copy; note what is wrong.
+
+        ``campaign``: the frozen table of the whole campaign, whose run is ``output``.
+        """
+        found = entries(tables[TARGETS])
+        if not found or len(found) > MAX_TARGETS:
+            self._load.problem(
+                TARGETS,
+                f"has from 1 to {MAX_TARGETS} entries, each with a header [[targets]] and a name",
+            )
+            return (), {}
+        parts: dict[str, TargetPart] = {}
+        frozen: dict[str, Any] = {}
+        base = {n: t for n, t in tables.items() if n not in (*own_tables(), TARGETS)}
+        for number, entry in enumerate(found):
+            own, values = self._load.checked(
+                TARGETS, TARGET_PART, {k: v for k, v in entry.items() if k in _OWN_KEYS}
+            )
+            name = values.get("name")
+            if not isinstance(name, str):
+                continue
+            if problem := _name_problem(name, parts):
+                self._note(number, "name", problem)
+                continue
+            changes = {k: v for k, v in entry.items() if k not in _OWN_KEYS}
+            noted = len(self._load.problems)
+            for key, value in changes.items():
+                if key not in _part_tables():
+                    self._note(number, key, _unknown(key))
+                elif not isinstance(value, dict):
+                    self._note(number, key, f"{value!r} is not a table; write [{TARGETS}.{key}]")
+            if len(self._load.problems) > noted:
+                continue
+            shared = {k: campaign[k] for k in _OF_CAMPAIGN if k in campaign}
+            shared |= {"name": name, "output": str(output / TARGETS / name)}
+            if (one := self._one(number, values, base, changes, shared)) is None:
+                continue
+            parts[name] = TargetPart(name, values["weight"], one)
+            kept = {k: v for k, v in one.frozen["campaign"].items() if k not in _OF_CAMPAIGN}
+            weight = {"weight": own["weight"]} if "weight" in own else {}
+            frozen[name] = {**weight, **one.frozen, "campaign": kept}
+        return tuple(parts.values()), frozen
+
+    def _one(
+        self,
+        number: int,
+        values: Mapping[str, Any],
+        base: Mapping[str, Any],
+        changes: Mapping[str, Any],
+        shared: Mapping[str, Any],
+    ) -> FrozenCampaign | None:
+        """Load one target; note what is wrong with it."""
+        text: str | None = ""
+        if self._load.run is not None:  # paths are absolute, the first start has read files
+            file = Path(shared["output"]) / FROZEN
+            merged = _merged(changes)
+        elif named := values["file"]:
+            file = self._load.path.absolute().parent / Path(named).expanduser()
+            if file.exists() and file.samefile(self._load.path):
+                self._note(number, "file", "is this file; name the target's own campaign file")
+                return None
+            text, merged = None, _merged(changes)
+        else:
+            file = self._load.path.absolute()
+            file = file.with_name(FROZEN) if is_pyproject(file) else file
+            merged = _merged(base, changes)
+        merged = {**merged, "campaign": {**merged.get("campaign", {}), **shared}}
+        try:
+            one = self._load_one(file, cwd=self._load.cwd, text=text, changes=merged)
+        except CampaignError as e:
+            for problem in e.problems:
+                if text is None and problem.origin.startswith(str(file)):
+                    self._load.problems.append(problem)  # its line is of the target's own file
+                else:
+                    self._note(number, problem.key, problem.text)
+            return None
+        for table, why in (
+            (HOSTS, "several targets run on one machine"),
+            (TARGETS, "a target has none of its own"),
+        ):
+            if table in one.frozen:
+                self._note(number, table, f"remove [{table}]: {why}")
+        return one
+
+    def _note(self, number: int, key: str, text: str) -> None:
+        """Note what is wrong with an entry: at the line where the entry begins."""
+        path = self._load.path
+        line = self._lines[number] if number < len(self._lines) else 0
+        origin = f"{path}:{line}" if line else str(path)
+        self._load.problems.append(Problem(origin, f"{TARGETS}.{key}", text))
+
+
+def _merged(*tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return tables with the keys of all; those of the last one count."""
+    found: dict[str, Any] = {}
+    for more in tables:
+        for name, table in more.items():
+            both = isinstance(table, dict) and isinstance(found.get(name), dict)
+            found[name] = {**found[name], **table} if both else table
+    return found
+
+
+def _name_problem(name: str, taken: Mapping[str, object]) -> str:
+    if not _NAME.fullmatch(name):
+        return f"{name[:40]!r} is not a name: use up to 24 letters, digits, _ and -"
+    if name in taken:
+        return f"{name!r} is the name of two targets; give each its own"
+    return ""
+
+
+def _part_tables() -> set[str]:
+    """The tables that a target may have: those of a campaign, but those of the whole."""
+    return {*table_names(), "campaign", "stop"} - {*own_tables()[2:], HOSTS}
+
+
+def _unknown(key: str) -> str:
+    known = sorted({*_OWN_KEYS, *_part_tables()})
+    close = near(key, known)
+    hint = f"; did you mean {close[0]}?" if close else ""
+    return f"is no key of [[{TARGETS}]]{hint} It takes {', '.join(known)}"
+
+
+def all_parts(loaded: FrozenCampaign) -> Iterator[tuple[str, FrozenCampaign]]:
+    """Yield the name and the campaign of each target; of a campaign with one target: itself."""
+    if not loaded.campaign.targets:
+        yield "", loaded
+    for part in loaded.campaign.targets:
+        yield part.name, part.loaded

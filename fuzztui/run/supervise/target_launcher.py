@@ -1,0 +1,142 @@
+"""The launcher of a campaign of several targets: each instance is the supervisor of one target.
+
+The run of a target is ``RUN/targets/NAME``, an ordinary run that can be attached and replayed. Its
+supervisor's process is the instance ``NAME`` of the whole campaign; what the target's campaign
+reports to that instance's directory, the feature ``targets`` writes.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from fuzztui.kernel.base.atomic import replace_text
+from fuzztui.kernel.base.bounds import real
+from fuzztui.kernel.base.files import read_json
+from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.model.state import Instance
+from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.wire.events import Message, Stats
+from fuzztui.run.campaign import Campaign, CampaignError, FrozenCampaign, load, write_frozen
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError, prepare_run
+from fuzztui.run.instances.launcher import Launch, Launcher
+from fuzztui.run.instances.process import last_reason
+from fuzztui.run.observe.stats_reader import FileStats, StatsSource
+
+PART_FILE: Final = "supervisor/part.json"
+"""In a target's run: the directory of its instance in the whole campaign."""
+
+ENDED_FILE: Final = "ended.json"
+"""In the instance's directory: how the target's campaign has ended."""
+
+FIND_AGE: Final = "find_age"
+"""The key in ``fuzzer_stats`` for the seconds since the last find of the target's own engines."""
+
+_CANNOT_START: Final = 1
+
+_IDENTITY: Final = (("engine", "kind"), ("target", "function"), ("target", "command"))
+
+
+class TargetRuns(Launcher):
+    """The supervisors of the targets. They are paused and resumed by signals."""
+
+    signals: Mapping[str, int] = {"pause": signal.SIGUSR1, "resume": signal.SIGUSR2}
+    stall_s = 300.0  # a target may be built first
+    grace_s = 60.0  # its engines end, and its last findings are run again
+
+    def setup(
+        self, campaign: Campaign, run_dir: RunDir, progress: Callable[[str], None]
+    ) -> Sequence[Message]:
+        """Make the runs of all targets. Raises :class:`SupervisorError`."""
+        for part in campaign.targets:
+            where = part.loaded.campaign.output
+            if pid := running(where):
+                raise SupervisorError(
+                    f"{where}: process {pid} already supervises the target {part.name}; "
+                    f"'fuzztui ctl {where} stop' ends it"
+                )
+            _refuse_other_target(where, part.loaded)
+            where.parent.mkdir(mode=0o700, exist_ok=True)
+            prepare_run(where)
+            try:
+                write_frozen(part.loaded, where)
+            except OSError as e:
+                raise SupervisorError(f"{where}: cannot be written: {e.strerror}") from None
+        return ()
+
+    def prepare(self, campaign: Campaign, run_dir: RunDir, index: int) -> Launch:
+        """Return the command line of a target's supervisor."""
+        part = campaign.targets[index]
+        where = part.loaded.campaign.output
+        directory = run_dir.instance(part.name)
+        (directory / ENDED_FILE).unlink(missing_ok=True)
+        replace_text(where / PART_FILE, json.dumps({"directory": str(directory)}))
+        return Launch([sys.executable, "-P", "-m", "fuzztui.run.supervise.part", str(where)])
+
+    def refusal(self, directory: Path, status: int | None) -> str:
+        """Return why the target's campaign could not start, or has failed."""
+        state, reason = _end(directory)
+        if state == "failed":
+            return reason or "its campaign has failed"
+        if status == _CANNOT_START:
+            return last_reason(directory) or f"cannot start: see {directory.name}/worker.log"
+        return ""
+
+    def limit_reached(self, directory: Path, status: int | None) -> str:
+        """Return how the target's campaign has ended; an empty string if its supervisor died."""
+        state, reason = _end(directory)
+        return (f"{state}: {reason}" if reason else state) if state in ENDED else ""
+
+    def stats_source(self, run_dir: RunDir, name: str, known: Instance) -> StatsSource:
+        """Return the source of the sums of a target's instances."""
+        return _Sums(run_dir.instance(name), name)
+
+
+class _Sums(FileStats):
+    """The sums of a target's instances, with the time of the last find."""
+
+    def look(self, *, last: bool = False) -> Stats | None:
+        """Return new statistics; None if there are none."""
+        if (stats := super().look(last=last)) is None:
+            return None
+        try:
+            age = real(float(self.values.get(FIND_AGE, "")), -1.0)
+        except ValueError:
+            return stats
+        return replace(stats, find_age=age + stats.age if age >= 0 else -1.0)
+
+
+def part_directory(run_dir: RunDir) -> Path | None:
+    """Return the directory of a target's instance in the whole campaign; None: it is no part."""
+    match read_json(run_dir.path / PART_FILE):
+        case {"directory": str(found)} if Path(found).is_dir():
+            return Path(found)
+    return None
+
+
+def _end(directory: Path) -> tuple[str, str]:
+    """The state and the reason with which a target's campaign has ended; empty: it has not."""
+    match read_json(directory / ENDED_FILE):
+        case {"state": str(state), "reason": str(reason)}:
+            return state, reason
+    return "", ""
+
+
+def _refuse_other_target(where: Path, loaded: FrozenCampaign) -> None:
+    """Raise :class:`SupervisorError` if the run of a target is of another one."""
+    try:
+        before = load(where / "campaign.toml").frozen
+    except CampaignError:
+        return
+    for table, key in _IDENTITY:
+        old, new = before[table].get(key), loaded.frozen[table].get(key)
+        if old != new:
+            raise SupervisorError(
+                f"{where} is of another target: {table}.{key} is {old!r} there, {new!r} now; "
+                "give the target another name, or start another run with --new"
+            )

@@ -1,0 +1,145 @@
+"""``[[targets]]``: what each target's campaign is, the frozen copy, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fuzztui.run.campaign import Campaign, CampaignError, FrozenCampaign, load, write_frozen
+from fuzztui.run.campaign.rundir import prepare_run
+from fuzztui.run.campaign.targets import all_parts
+
+TWO = """
+[campaign]
+name = "two"
+budget = "1h"
+seed = 3
+[target]
+include = ["json"]
+[engine]
+kind = "zest"
+max_size = 100
+[[targets]]
+name = "a"
+target.function = "json:loads"
+[[targets]]
+name = "b"
+weight = 2.5
+target = { function = "json:dumps", timeout = "5s" }
+engine = { kind = "mu2", instances = 3 }
+"""
+
+
+def loaded(folder: Path, text: str) -> FrozenCampaign:
+    file = folder / "c.toml"
+    file.write_text(text)
+    return load(file, cwd=folder)
+
+
+def parts(campaign: Campaign) -> dict[str, Campaign]:
+    return {part.name: part.loaded.campaign for part in campaign.targets}
+
+
+def problems(folder: Path, text: str) -> list[str]:
+    with pytest.raises(CampaignError) as caught:
+        loaded(folder, text)
+    return [str(p).removeprefix(f"{folder}/") for p in caught.value.problems]
+
+
+def test_an_entry_changes_the_tables_of_the_file(tmp_path: Path) -> None:
+    campaign = loaded(tmp_path, TWO).campaign
+    a, b = parts(campaign).values()
+    assert (campaign.kind, campaign.instances, campaign.subject) == ("targets", 2, "a, b")
+    assert (a.target["function"], a.kind, a.instances) == ("json:loads", "zest", 1)
+    assert (b.target["function"], b.kind, b.instances) == ("json:dumps", "mu2", 3)
+    assert b.target["timeout_s"] == 5
+    assert a.engine["max_size"] == b.engine["max_size"] == 100
+    assert [part.weight for part in campaign.targets] == [1.0, 2.5]
+    # The budget is of the whole; the seed, and the file of verdicts, are of all.
+    assert (campaign.budget_s, a.budget_s) == (3600, 0)
+    assert {c.seed for c in (campaign, a, b)} == {3}
+    assert {c.verdicts for c in (campaign, a, b)} == {str(tmp_path / "c.verdicts.toml")}
+    assert [c.output for c in (a, b)] == [campaign.output / "targets" / name for name in "ab"]
+    assert [name for name, _ in all_parts(loaded(tmp_path, TWO))] == ["a", "b"]
+
+
+def test_a_file_of_its_own_is_relative_to_itself(tmp_path: Path) -> None:
+    (tmp_path / "sub" / "seeds").mkdir(parents=True)
+    (tmp_path / "sub" / "seeds" / "one").write_text("1")
+    (tmp_path / "sub" / "x.toml").write_text(
+        '[campaign]\nbudget = "10m"\n[target]\nfunction = "h.py:f"\ninclude = ["json"]\n'
+        '[engine]\nkind = "zest"\nseeds = ["seeds"]\n'
+    )
+    (tmp_path / "sub" / "h.py").write_text("def f(data: bytes) -> None: ...\n")
+    text = '[[targets]]\nname = "x"\nfile = "sub/x.toml"\nengine.instances = 2\n'
+    (x,) = parts(loaded(tmp_path, text).campaign).values()
+    assert x.engine["seeds"] == [str(tmp_path / "sub/seeds")]
+    assert x.instances == 2
+    assert x.budget_s == 600, "ends this target alone"
+    assert x.target["cwd"] == str(tmp_path / "sub")
+
+
+def test_the_frozen_copy_is_the_same_campaign(tmp_path: Path) -> None:
+    first = loaded(tmp_path, TWO)
+    run = first.campaign.output
+    prepare_run(run)
+    for part in first.campaign.targets:
+        part.loaded.campaign.output.parent.mkdir(exist_ok=True)
+        prepare_run(part.loaded.campaign.output)
+    write_frozen(first, run)
+    again = load(run / "campaign.toml", cwd=tmp_path)
+    assert again.frozen == first.frozen
+    for before, now in zip(first.campaign.targets, again.campaign.targets, strict=True):
+        assert (now.name, now.weight) == (before.name, before.weight)
+        assert now.loaded.frozen == before.loaded.frozen
+        assert now.loaded.campaign.output == before.loaded.campaign.output
+    # A run that was moved has its targets with it.
+    moved = run.rename(tmp_path / "moved")
+    campaign = load(moved / "campaign.toml", cwd=tmp_path).campaign
+    assert [c.output for c in parts(campaign).values()] == [moved / "targets" / n for n in "ab"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ('name = "a b"', "c.toml:1: targets.name: 'a b' is not a name"),
+        ('name = ".."', "c.toml:1: targets.name: '..' is not a name"),
+        ("weight = 2", "c.toml:1: targets.name: is missing"),
+        ('name = "x"\nweight = -1', "targets.weight: a weight is from 0"),
+        ('name = "x"\nwieght = 1', "c.toml:1: targets.wieght: is no key of [[targets]]; did you"),
+        ('name = "x"\nfile = "none.toml"', "none.toml: there is no such file"),
+        ('name = "x"\nfile = "c.toml"', "c.toml:1: targets.file: is this file"),
+        ('name = "x"', "c.toml:1: targets.engine.kind: is missing"),
+        ('name = "x"\nengine = 3', "c.toml:1: targets.engine: 3 is not a table"),
+        ('name = "x"\nhosts = {}', "c.toml:1: targets.hosts: is no key of [[targets]]"),
+        (
+            'name = "x"\nengine.kind = "zest"\ntarget = { funtion = "json:loads" }',
+            "c.toml:1: targets.target.funtion: unknown key",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, entry: str, problem: str) -> None:
+    found = problems(tmp_path, f"[[targets]]\n{entry}\n")
+    assert any(problem in line for line in found), found
+
+
+def test_all_problems_at_once(tmp_path: Path) -> None:
+    found = problems(tmp_path, TWO.replace("json:loads", "json").replace("weight = 2.5", "x = 1"))
+    assert [line.partition(" ")[0] for line in found] == [
+        "c.toml:11:",
+        "c.toml:14:",
+    ]
+
+
+@pytest.mark.parametrize("more", ["[hosts]\nhere = {}\n", '[[targets]]\nname = "a"\n'])
+def test_no_hosts_and_no_name_twice(tmp_path: Path, more: str) -> None:
+    assert problems(tmp_path, TWO + more)
+
+
+def test_cores_without_targets_have_no_effect(tmp_path: Path) -> None:
+    from fuzztui.run.campaign import refuse_idle_keys
+
+    one = '[campaign]\ncores = 2\n[target]\nfunction = "json:loads"\n[engine]\nkind = "zest"\n'
+    with pytest.raises(CampaignError, match=r"campaign\.cores"):
+        refuse_idle_keys(loaded(tmp_path, one))
