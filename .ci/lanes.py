@@ -212,6 +212,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/e2e/test_undo.py",
     ),
     "fuzztui/features/properties": SUITES + SHOWN,
+    "fuzztui/features/targets": ("tests/features/targets", "tests/e2e/test_targets_*.py", *SHOWN),
     "fuzztui/features/source": (
         *SCREENS,
         "tests/kernel/model",
