@@ -6,10 +6,11 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from fuzztui.cli.attach import screen
 from fuzztui.cli.changed_sources import changed_sources
@@ -377,8 +378,21 @@ def _changed(before: Tables, now: Tables) -> Iterator[str]:
     for table in {**before, **now}:
         keys, old = now.get(table, {}), before.get(table, {})
         for key in keys.keys() | old.keys():
-            if (was := old.get(key)) != (is_ := keys.get(key)):
+            if (was := old.get(key)) == (is_ := keys.get(key)):
+                continue
+            if table == TARGETS and was and is_:
+                changed = _changed(_tables_of(was), _tables_of(is_))
+                yield from (f"{table}.{key}.{one}" for one in changed)
+            elif table == TARGETS:
+                yield f"{table}.{key} ({'was added' if is_ else 'was removed'})"
+            else:
                 yield f"{table}.{key} ({_value(was)} -> {_value(is_)})"
+
+
+def _tables_of(target: Mapping[str, Any]) -> Tables:
+    """The tables of a target; its weight, too, as if it were in one."""
+    tables = {name: table for name, table in target.items() if isinstance(table, dict)}
+    return {**tables, "turns": {"weight": target.get("weight", 1)}}
 
 
 def _value(value: object) -> str:

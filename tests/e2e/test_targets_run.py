@@ -18,7 +18,7 @@ from fuzztui.kernel.model.selectors import WAITS_FOR_TURN
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.remote.lock import running
 from fuzztui.kernel.session import LiveClock, Session
-from fuzztui.kernel.wire.commands import Pause, Resume, WeighTarget
+from fuzztui.kernel.wire.commands import AddSeed, Pause, Resume, WeighTarget
 from fuzztui.kernel.wire.events import FindingSaved
 from fuzztui.run.process.identity import kill_marked, marked
 
@@ -186,6 +186,15 @@ def test_targets_share_a_core_by_turns_which_a_user_moves(place: Path) -> None:
 
             return shop.until(is_so)
 
+        # From the start on: the one without a turn has done nothing that the log does not know.
+        first = shop.until(
+            lambda s: (
+                {i.state for i in s.instances.values()} == {"running", "paused"}
+                and all(i.engine for i in s.instances.values())
+            )
+        )
+        resting = next(n for n, i in first.instances.items() if i.state == "paused")
+        wait_until(lambda: shop.part_state(resting).state == "paused")
         assert shop.send(WeighTarget("price", 0)).ok
         only("order")
         # Its engines are paused, not only shown so.
@@ -210,6 +219,9 @@ def test_targets_share_a_core_by_turns_which_a_user_moves(place: Path) -> None:
             lambda s: s.instances["price"].reason != "" or s.instances["price"].state == "running"
         )
         assert shop.state().part(TargetRows).targets["order"]["weight"] == 1
+        seed = shop.send(AddSeed(str(place / "shop.py")))
+        assert not seed.ok
+        assert "targets/NAME" in seed.detail
         shop.stop()
         assert not shop.living()
 
@@ -240,6 +252,28 @@ def test_a_killed_process_loses_nothing(place: Path) -> None:
         assert set(files.values()) == {1}
         shop.stop()
         assert not shop.living()
+
+
+def test_a_target_that_has_finished_stays_finished(place: Path) -> None:
+    with SeveralTargets(place) as shop:
+        shop.extra = (
+            '[[targets]]\nname = "brief"\ncampaign = { budget = "20 trials" }\n'
+            'target.function = "shop:price"\n'
+        )
+        shop.names.append("brief")
+        shop.start()
+        shop.until(lambda s: "brief" in s.instances and s.instances["brief"].state == "finished")
+        shop.stop()
+        shop.start()
+        state = shop.until(
+            lambda s: (
+                s.instances["price"].state == "running"
+                and s.instances["brief"].state in ("finished", "failed")
+            )
+        )
+        assert state.instances["brief"].state == "finished"
+        assert "budget" in state.instances["brief"].reason
+        shop.stop()
 
 
 def test_a_target_that_cannot_start_does_not_stop_the_others(place: Path) -> None:

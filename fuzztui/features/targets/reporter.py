@@ -37,6 +37,9 @@ from fuzztui.run.process.service import Service, ServiceContext
 from fuzztui.run.supervise.command_router import append_lines
 from fuzztui.run.supervise.target_launcher import ENDED_FILE, FIND_AGE
 
+BY = "turns"
+"""The author of the commands that the whole campaign gives, in the log of the target."""
+
 MAX_NAME = 200
 """Characters of a finding's name in the target's run that its name here keeps."""
 
@@ -74,6 +77,7 @@ class Reporter(Service):
 
     def _greet(self, state: State) -> None:
         self._greeted = True
+        (self._directory / ENDED_FILE).unlink(missing_ok=True)
         self._new = {**dict.fromkeys(state.findings), **self._new}
         loop = asyncio.get_running_loop()
         for number, command in ((signal.SIGUSR1, Pause()), (signal.SIGUSR2, Resume())):
@@ -83,13 +87,26 @@ class Reporter(Service):
         self._files.write(hello)
 
     def _obey(self, command: Command) -> None:
-        """Give this campaign's own supervisor a command. In a thread, as the answer takes time."""
+        """Give this campaign's own supervisor a command. In a thread, as the answer takes time.
+
+        What a user has paused here stays paused.
+        """
+        is_paused = self._context.state.state == "paused"
+        if is_paused == isinstance(command, Pause) or (is_paused and not self._paused_by_turns()):
+            return
         try:
-            with contextlib.closing(ControlClient(self._context.run_dir.path, "targets")) as own:
+            with contextlib.closing(ControlClient(self._context.run_dir.path, BY, by=BY)) as own:
                 own.send(command)
         except (RemoteError, OSError) as e:
             text = f"{command.name} of the whole campaign was not carried out: {e}"
             self._context.record(Message("warning", text))
+
+    def _paused_by_turns(self) -> bool:
+        """Whether the whole campaign, not a user, has given the last pause or resume."""
+        names = (Pause.name, Resume.name)
+        every = list(self._context.state.commands.values())
+        given = [command.by for command in every if command.command.get("c") in names]
+        return given[-1:] == [BY]
 
     async def _report(self) -> None:
         state = self._context.state

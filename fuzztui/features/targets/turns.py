@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fuzztui.features.targets.fold import TargetRows
 from fuzztui.features.targets.shares import Account, fits, give_turns, shares
 from fuzztui.kernel.model.selectors import ENDED, WAITS_FOR_TURN
-from fuzztui.kernel.wire.commands import WeighTarget
+from fuzztui.kernel.wire.commands import AddSeed, WeighTarget
 from fuzztui.kernel.wire.events import Event, InstanceHello, TargetShares
 from fuzztui.run.campaign.rundir import SupervisorError
 from fuzztui.run.process.service import Handler, Progress, Service, ServiceContext
@@ -39,10 +39,18 @@ class Turns(Service):
         """Campaign time at which the present turns have begun."""
         self._given_s = 0.0
         """Core seconds since the last turns were given."""
+        self._were_able: set[str] = set()
+        """The targets that could run then."""
 
     def handlers(self) -> Mapping[str, Handler]:
-        """Return the handler of the command that sets a weight."""
-        return {WeighTarget.name: self._weigh}
+        """Return the handlers of commands that name a target, or would have to."""
+        return {WeighTarget.name: self._weigh, AddSeed.name: self._refuse_seed}
+
+    async def _refuse_seed(self, command: AddSeed, progress: Progress) -> str:
+        where = self._context.run_dir.path / "targets"
+        raise SupervisorError(
+            f"a seed is for one target: fuzztui ctl {where}/NAME add-seed {command.file}"
+        )
 
     async def _weigh(self, command: WeighTarget, progress: Progress) -> str:
         if problem := command.problem:
@@ -73,9 +81,13 @@ class Turns(Service):
             if name in self._runs and instance.state == "running":
                 account.spend(passed * account.cores)
                 self._given_s += passed * account.cores
-        over = self._runs - set(self._able())
-        if over or now - self._turn_s >= TURN_S:
+        if self._able().keys() != self._were_able or now - self._turn_s >= TURN_S:
             self._give_turns()
+
+    async def finish(self) -> None:
+        """Record the final figures."""
+        self._runs = set()
+        self._record({})
 
     def _able(self) -> dict[str, Account]:
         """The targets that can run: all but those that have ended, or that a user has paused."""
@@ -89,7 +101,7 @@ class Turns(Service):
 
     def _give_turns(self) -> None:
         able = self._able()
-        given = shares(able)
+        self._were_able = set(able)
         if fits(able.values(), self._cores):
             runs = {name for name, account in able.items() if account.weight}
         else:
@@ -99,13 +111,16 @@ class Turns(Service):
         self._runs = runs
         for name in self._accounts:
             self._let(name)
+        self._record(shares(able))
+
+    def _record(self, given: Mapping[str, float]) -> None:
         self._context.record(
             TargetShares(
                 {
                     name: {
                         "share": round(given.get(name, 0.0), 4),
                         "weight": account.weight,
-                        "runs": name in runs,
+                        "runs": name in self._runs,
                         "core_s": round(account.core_s, 1),
                         "edges": account.edges,
                         "lately_s": round(account.lately_s, 1),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from fuzztui.kernel.base.text import listed
-from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.model.selectors import ENDED, SEVERAL_TARGETS
 from fuzztui.kernel.model.state import Instance, State
 
 _BEFORE: Final = ("waiting", "starting", "restarting", "running", "stalled")
@@ -52,6 +52,8 @@ def unmeasured(state: State) -> str:
     failed = next((i for i in idle if i.state == "failed" and i.reason), None)
     if not executed(state):
         return f"no input was executed: {failed.reason if failed else state.reason}"
+    if state.engine == SEVERAL_TARGETS:
+        return ""  # each target is a campaign of its own, whose state says how it ended
     if failed is not None:
         return f"{failed.id} has executed no input: {failed.reason}"
     if state.state == "finished" and idle and not _has_turns(state):

@@ -18,7 +18,7 @@ from fuzztui.kernel.model.commands import command_of
 from fuzztui.kernel.model.finding_tallies import groups
 from fuzztui.kernel.model.gains import Gain, Gains, ranking
 from fuzztui.kernel.model.receipts import receipt_of
-from fuzztui.kernel.model.selectors import ENDED, fuzzes_mutant, overtime
+from fuzztui.kernel.model.selectors import ENDED, SEVERAL_TARGETS, fuzzes_mutant, overtime
 from fuzztui.kernel.model.state import CommandStatus, State
 from fuzztui.kernel.wire.commands import Command, Pause, Resume, Stop
 from fuzztui.kernel.wire.finding_kinds import kind_of
@@ -58,8 +58,12 @@ class Moment:
 def story(state: State) -> list[Moment]:
     """Return at most :data:`MAX_MOMENTS` moments, the most important ones, in order of time.
 
-    Takes time in proportion to entries and findings.
+    Takes time in proportion to entries and findings. Of several targets together: findings and the
+    end, as edges of one say nothing about another.
     """
+    if state.engine == SEVERAL_TARGETS:
+        found = [*_end(state), *_failed(state), *_findings(state)]
+        return sorted(found[:MAX_MOMENTS], key=lambda moment: moment.t)
     gains = Gains.of(state, named=True)
     rest = [*_findings(state), *_bursts(state, gains), *_commands(state, gains)]
     every = [*_end(state), *_start(state, gains), *_phases(state, gains), *_failed(state)]

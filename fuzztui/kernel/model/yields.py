@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from fuzztui.kernel.model.finding_tallies import groups, is_examined
+from fuzztui.kernel.model.selectors import SEVERAL_TARGETS
 from fuzztui.kernel.model.state import Instance, State
 from fuzztui.kernel.model.stats import CPU_SERIES
 from fuzztui.kernel.wire.mixture import named_by
@@ -168,12 +169,13 @@ def campaign_yields(state: State) -> CampaignYields:
             if counts is not None:
                 counts.add(kind, is_late=is_late)
     has_mutants = bool(state.mutants) and not state.stage  # in fuzz-first their instances kill
+    has_edges = state.engine != SEVERAL_TARGETS  # of those the log has no entries
 
     def yields(counts: _Counts, ids: Collection[str]) -> Yields:
         whole, lately = [own[id_].cpu_s for id_ in ids], [late[id_].cpu_s for id_ in ids]
         return Yields(
-            _yield(whole, counts.whole, has_mutants=has_mutants),
-            _yield(lately, counts.late, has_mutants=has_mutants),
+            _yield(whole, counts.whole, has_mutants=has_mutants, has_edges=has_edges),
+            _yield(lately, counts.late, has_mutants=has_mutants, has_edges=has_edges),
         )
 
     def together(name_of: Callable[[Instance], str]) -> dict[str, Yields]:
@@ -201,10 +203,12 @@ def _schedule(instance: Instance) -> str:
     return DEFAULT_SCHEDULE if instance.command_line else ""
 
 
-def _yield(times: Sequence[float], found: Mapping[str, int], *, has_mutants: bool) -> CpuYield:
+def _yield(
+    times: Sequence[float], found: Mapping[str, int], *, has_mutants: bool, has_edges: bool
+) -> CpuYield:
     return CpuYield(
         round(sum(times), 3) if times and min(times) >= 0 else -1.0,
-        found["edges"],
+        found["edges"] if has_edges else -1,
         found["kills"] if has_mutants else -1,
         found["signatures"],
     )
@@ -259,7 +263,7 @@ def _yield_dict(of: CpuYield) -> dict[str, Any]:
     rates = {f"{kind}_per_cpu_hour": of.per_hour(kind) for kind in KINDS}
     return {
         "cpu_s": of.cpu_s if of.cpu_s >= 0 else None,
-        "edges": of.edges,
+        "edges": of.edges if of.edges >= 0 else None,
         "kills": of.kills if of.kills >= 0 else None,
         "signatures": of.signatures,
         **{name: round(rate, 3) if rate >= 0 else None for name, rate in rates.items()},

@@ -46,12 +46,13 @@ class NotYet(RemoteError):
 class ControlClient:
     """A connection to a run's supervisor, for one thread.
 
-    ``client``: the name of the calling program ("ctl", "tui"). Raises :class:`NotRunning`,
+    ``client``: the name of the calling program ("ctl", "tui"). ``by``: the author of its commands,
+    if that is no user. Raises :class:`NotRunning`,
     :class:`NotYet` or another :class:`RemoteError`.
     """
 
-    def __init__(self, run: Path, client: str) -> None:
-        self._by = sender()
+    def __init__(self, run: Path, client: str, by: str = "") -> None:
+        self._by = by or sender()
         self._buffer = bytearray()
         self._n = 0
         self._socket = _connect(run)

@@ -144,6 +144,9 @@ class _Loader:
             elif not isinstance(table, dict):
                 self.problem(name, f"{table!r} is not a table; write [{self.prefix}{name}]")
         self._stop_if_wrong()
+        if TARGETS in tables and changes:
+            self.problem(TARGETS, "a target has no targets of its own; remove them")
+            self._stop_if_wrong()
         if TARGETS in tables:
             return self._several(tables, kind)
         if kind:
@@ -192,6 +195,12 @@ class _Loader:
             if name in tables or name not in feature_tables():
                 keys, values = schema[name], tables.get(name, {})
                 frozen[name], resolved[name] = self.checked(name, keys, values)
+        if resolved["stop"].get("edges"):
+            self.problem(
+                "stop.edges",
+                "counts edges, and those of several targets cannot be added; give targets a stop "
+                "of their own: stop = { edges = ... } in their entries",
+            )
         self._stop_if_wrong()
         self.keys = frozenset(f"{n}.{key}" for n in own_tables() for key in tables.get(n, ()))
         campaign = self._campaign(frozen, resolved, {})

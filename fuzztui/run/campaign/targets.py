@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fuzztui.kernel.base.suggest import near
+from fuzztui.kernel.model.passive import OURS
 from fuzztui.run.campaign.files import is_pyproject
 from fuzztui.run.campaign.model import FROZEN, CampaignError, FrozenCampaign, Problem, TargetPart
 from fuzztui.run.campaign.schema import HOSTS, TARGET_PART, TARGETS, Key, table_names
@@ -19,7 +20,7 @@ from fuzztui.run.campaign.table import feature_tables
 
 MAX_TARGETS = 200
 
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,24}")
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,23}")
 """Names are names of instances, of which AFL++ allows few characters."""
 
 _HEADER = re.compile(r"^\s*\[\[\s*(?:tool\.fuzztui\.)?targets\s*\]\]", re.MULTILINE)
@@ -100,17 +101,26 @@ class TargetParts:
         frozen: dict[str, Any] = {}
         base = {n: t for n, t in tables.items() if n not in (*own_tables(), TARGETS)}
         for number, entry in enumerate(found):
+            noted = len(self._load.problems)
             own, values = self._load.checked(
                 TARGETS, TARGET_PART, {k: v for k, v in entry.items() if k in _OWN_KEYS}
             )
+            found_wrong = self._load.problems[noted:]
+            del self._load.problems[noted:]
+            for problem in found_wrong:  # at the line of this entry, not of the first one
+                self._note(number, problem.key.removeprefix(f"{TARGETS}."), problem.text)
             name = values.get("name")
             if not isinstance(name, str):
                 continue
-            if problem := _name_problem(name, parts):
-                self._note(number, "name", problem)
+            if wrong := _name_problem(name, parts):
+                self._note(number, "name", wrong)
                 continue
             changes = {k: v for k, v in entry.items() if k not in _OWN_KEYS}
             noted = len(self._load.problems)
+            of_whole = {*_OF_CAMPAIGN, "cores"}.intersection(entry.get("campaign", ()))
+            for key in sorted(of_whole) if self._load.run is None else ():
+                text = "is of the whole campaign; move it to [campaign] of the file"
+                self._note(number, f"campaign.{key}", text)
             for key, value in changes.items():
                 if key not in _part_tables():
                     self._note(number, key, _unknown(key))
@@ -161,12 +171,8 @@ class TargetParts:
                 else:
                     self._note(number, problem.key, problem.text)
             return None
-        for table, why in (
-            (HOSTS, "several targets run on one machine"),
-            (TARGETS, "a target has none of its own"),
-        ):
-            if table in one.frozen:
-                self._note(number, table, f"remove [{table}]: {why}")
+        if HOSTS in one.frozen:
+            self._note(number, HOSTS, "remove [hosts]: several targets run on one machine")
         return one
 
     def _note(self, number: int, key: str, text: str) -> None:
@@ -189,7 +195,9 @@ def _merged(*tables: Mapping[str, Any]) -> dict[str, Any]:
 
 def _name_problem(name: str, taken: Mapping[str, object]) -> str:
     if not _NAME.fullmatch(name):
-        return f"{name[:40]!r} is not a name: use up to 24 letters, digits, _ and -"
+        return f"{name[:40]!r} is not a name: use up to 24 letters, digits, _ and -, no - at first"
+    if name in OURS:
+        return f"{name!r} is a name of fuzztui's own; give the target another one"
     if name in taken:
         return f"{name!r} is the name of two targets; give each its own"
     return ""
@@ -204,7 +212,7 @@ def _unknown(key: str) -> str:
     known = sorted({*_OWN_KEYS, *_part_tables()})
     close = near(key, known)
     hint = f"; did you mean {close[0]}?" if close else ""
-    return f"is no key of [[{TARGETS}]]{hint} It takes {', '.join(known)}"
+    return f"is no key of [[{TARGETS}]]{hint or '.'} It takes {', '.join(known)}"
 
 
 def all_parts(loaded: FrozenCampaign) -> Iterator[tuple[str, FrozenCampaign]]:

@@ -224,6 +224,8 @@ class InstanceLife:
     def hello(self) -> None:
         """Note that the engine has said hello: its capabilities are known, and it runs."""
         self.greeted = True
+        if self._rests:
+            self.signal(self.launcher.signals["pause"])
         self.mark_running()
 
     def mark_running(self) -> None:
@@ -286,19 +288,22 @@ class InstanceLife:
         self._progress_at = time.monotonic()
         if self.state in ("starting", "running", "stalled", "paused"):
             self._to_present(always=halted or bool(self._rests))
-        if self._rests and not paused:
-            self.signal(self.launcher.signals["pause"])
 
     def rest(self, why: str) -> None:
         """Pause the engine by the launcher's signal until its next turn; ``why`` empty: it has one.
 
-        A pause by the user outlasts a rest. Does nothing before the engine has said hello.
+        A pause by the user outlasts a rest. An engine that has not said hello rests when it has.
         """
-        self._rests = why
+        changed, self._rests = bool(why) != bool(self._rests), why
         self._progress_at = time.monotonic()
-        if self.greeted and not self.paused and self.state in ("running", "stalled", "paused"):
+        if changed and not self.paused and self.state in ("running", "stalled", "paused"):
             self.signal(self.launcher.signals["pause" if why else "resume"])
             self._to_present()
+
+    def order(self, command: str) -> None:
+        """Send the signal of a command; none if the engine is paused already and stays paused."""
+        if not (self._rests and command in ("pause", "resume")):
+            self.signal(self.launcher.signals[command])
 
     def _to_present(self, *, always: bool = False) -> None:
         """Log the state of an engine that lives: paused by the user, without a turn, or running."""

@@ -267,7 +267,7 @@ class CommandRouter:
         elif life.launcher.says_hello and not life.greeted:
             self._held.append((command_id, life.name))
         elif number is not None:
-            life.signal(number)
+            life.order(command.name)
             self._context.record(CommandApplied(command_id, life.name, detail="sent as a signal"))
         elif command.name in capabilities:
             try:

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from fuzztui.kernel.model.selectors import ENDED, running_time
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.remote.address import link_to_run, socket_path
+from fuzztui.kernel.remote.lock import running
 from fuzztui.kernel.remote.server import ControlServer
 from fuzztui.kernel.wire.commands import (
     AddSeed,
@@ -127,7 +128,8 @@ class Supervisor:
         self._services = Services(all_services(context), self._tasks, self.record)
         self._first_events: Sequence[Event] = ()
         self.pending_work = self._services.pending
-        self.handlers = self._services.handlers({AddSeed.name: seeder(run_dir)})
+        own = {} if campaign.targets else {AddSeed.name: seeder(run_dir)}
+        self.handlers = self._services.handlers(own)
         self._router = CommandRouter(self)
         self._server = ControlServer(run_dir.path, self._router.submit, self._sharing.access)
 
@@ -362,6 +364,9 @@ class Supervisor:
     # ------------------------------------------------------------- the end
 
     async def _finish(self) -> None:
+        for part in self._campaign.targets:  # of a supervisor that had to be killed
+            if running(part.loaded.campaign.output) is None:
+                await asyncio.to_thread(kill_marked, part.loaded.campaign.output)
         await asyncio.to_thread(kill_marked, self._run_dir.path)
         try:
             await self._observation.observe()

@@ -17,7 +17,7 @@ from typing import Final
 
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.bounds import real
-from fuzztui.kernel.base.files import read_json
+from fuzztui.kernel.base.files import read_json, read_tail
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Instance
 from fuzztui.kernel.remote.lock import running
@@ -25,7 +25,6 @@ from fuzztui.kernel.wire.events import Message, Stats
 from fuzztui.run.campaign import Campaign, CampaignError, FrozenCampaign, load, write_frozen
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError, prepare_run
 from fuzztui.run.instances.launcher import Launch, Launcher
-from fuzztui.run.instances.process import last_reason
 from fuzztui.run.observe.stats_reader import FileStats, StatsSource
 
 PART_FILE: Final = "supervisor/part.json"
@@ -37,7 +36,10 @@ ENDED_FILE: Final = "ended.json"
 FIND_AGE: Final = "find_age"
 """The key in ``fuzzer_stats`` for the seconds since the last find of the target's own engines."""
 
+FINISHED: Final = "finished"
+
 _CANNOT_START: Final = 1
+_TAIL: Final = 4096
 
 _IDENTITY: Final = (("engine", "kind"), ("target", "function"), ("target", "command"))
 
@@ -52,7 +54,7 @@ class TargetRuns(Launcher):
     def setup(
         self, campaign: Campaign, run_dir: RunDir, progress: Callable[[str], None]
     ) -> Sequence[Message]:
-        """Make the runs of all targets. Raises :class:`SupervisorError`."""
+        """Check that the run of each target is free. Raises :class:`SupervisorError`."""
         for part in campaign.targets:
             where = part.loaded.campaign.output
             if pid := running(where):
@@ -61,31 +63,28 @@ class TargetRuns(Launcher):
                     f"'fuzztui ctl {where} stop' ends it"
                 )
             _refuse_other_target(where, part.loaded)
-            where.parent.mkdir(mode=0o700, exist_ok=True)
-            prepare_run(where)
-            try:
-                write_frozen(part.loaded, where)
-            except OSError as e:
-                raise SupervisorError(f"{where}: cannot be written: {e.strerror}") from None
         return ()
 
     def prepare(self, campaign: Campaign, run_dir: RunDir, index: int) -> Launch:
-        """Return the command line of a target's supervisor."""
+        """Make the run of a target; return the command line of the target's supervisor."""
         part = campaign.targets[index]
         where = part.loaded.campaign.output
         directory = run_dir.instance(part.name)
-        (directory / ENDED_FILE).unlink(missing_ok=True)
+        _refuse_other_target(where, part.loaded)
+        where.parent.mkdir(mode=0o700, exist_ok=True)
+        prepare_run(where)
+        write_frozen(part.loaded, where)
+        if _end(directory)[0] != FINISHED:  # a campaign whose budget is spent does not start again
+            (directory / ENDED_FILE).unlink(missing_ok=True)
         replace_text(where / PART_FILE, json.dumps({"directory": str(directory)}))
         return Launch([sys.executable, "-P", "-m", "fuzztui.run.supervise.part", str(where)])
 
     def refusal(self, directory: Path, status: int | None) -> str:
         """Return why the target's campaign could not start, or has failed."""
         state, reason = _end(directory)
-        if state == "failed":
-            return reason or "its campaign has failed"
-        if status == _CANNOT_START:
-            return last_reason(directory) or f"cannot start: see {directory.name}/worker.log"
-        return ""
+        if status == _CANNOT_START and state != FINISHED:
+            return _last_error(directory) or f"cannot start: see {directory.name}/worker.log"
+        return reason or "its campaign has failed" if state == "failed" else ""
 
     def limit_reached(self, directory: Path, status: int | None) -> str:
         """Return how the target's campaign has ended; an empty string if its supervisor died."""
@@ -125,6 +124,12 @@ def _end(directory: Path) -> tuple[str, str]:
         case {"state": str(state), "reason": str(reason)}:
             return state, reason
     return "", ""
+
+
+def _last_error(directory: Path) -> str:
+    """The last error in the log of a target's supervisor, which may have several lines."""
+    _, found, error = read_tail(directory / "worker.log", _TAIL).rpartition("fuzztui: ")
+    return " ".join(error.split())[:1000] if found else ""
 
 
 def _refuse_other_target(where: Path, loaded: FrozenCampaign) -> None:

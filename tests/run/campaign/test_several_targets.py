@@ -104,6 +104,9 @@ def test_the_frozen_copy_is_the_same_campaign(tmp_path: Path) -> None:
     ("entry", "problem"),
     [
         ('name = "a b"', "c.toml:1: targets.name: 'a b' is not a name"),
+        ('name = "-x"', "c.toml:1: targets.name: '-x' is not a name"),
+        ('name = "seeds"', "c.toml:1: targets.name: 'seeds' is a name of fuzztui's own"),
+        ('name = "x"\ncampaign.seed = 1', "targets.campaign.seed: is of the whole campaign"),
         ('name = ".."', "c.toml:1: targets.name: '..' is not a name"),
         ("weight = 2", "c.toml:1: targets.name: is missing"),
         ('name = "x"\nweight = -1', "targets.weight: a weight is from 0"),
@@ -130,6 +133,18 @@ def test_all_problems_at_once(tmp_path: Path) -> None:
         "c.toml:11:",
         "c.toml:14:",
     ]
+
+
+def test_files_that_name_each_other_are_refused_at_once(tmp_path: Path) -> None:
+    for one, other in ("cd", "dc"):
+        (tmp_path / f"{one}.toml").write_text(f'[[targets]]\nname = "x"\nfile = "{other}.toml"\n')
+    with pytest.raises(CampaignError, match="a target has no targets of its own"):
+        load(tmp_path / "c.toml", cwd=tmp_path)
+
+
+def test_edges_of_several_targets_are_no_reason_to_stop(tmp_path: Path) -> None:
+    text = TWO.replace("[target]", '[stop]\nedges = "1m"\n[target]')
+    assert "stop.edges" in problems(tmp_path, text)[0]
 
 
 @pytest.mark.parametrize("more", ["[hosts]\nhere = {}\n", '[[targets]]\nname = "a"\n'])

@@ -31,7 +31,7 @@ from fuzztui.kernel.wire.events import (
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.instances import life as life_module
 from fuzztui.run.instances import standstill
-from fuzztui.run.instances.launcher import Launch, instance_names
+from fuzztui.run.instances.launcher import TERM_GRACE_S, Launch, instance_names
 from fuzztui.run.instances.life import EndReason, InstanceLife
 from fuzztui.run.process.identity import kill_marked
 from fuzztui.run.supervise.ending import CampaignLimits, spent
@@ -66,6 +66,8 @@ class Launcher:
     signals: ClassVar = {"pause": signal.SIGSTOP, "resume": signal.SIGCONT}
     stall_s = 30.0
     finishes = False
+
+    grace_s = TERM_GRACE_S
 
     def __init__(self, code: str = "import time; time.sleep(1000)") -> None:
         self.code = code
