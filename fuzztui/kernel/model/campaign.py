@@ -13,6 +13,7 @@ from fuzztui.kernel.wire.events import (
     CampaignStarted,
     CampaignState,
     CatchingUp,
+    MachineLoad,
     Message,
     RecordsLost,
     SupervisorStarted,
@@ -70,6 +71,12 @@ def _catching_up(state: State, e: CatchingUp, touched: ChangesBuilder) -> None:
     touched.campaign = True
 
 
+def _machine_load(state: State, e: MachineLoad, touched: ChangesBuilder) -> None:
+    state.machine_load, state.disk_free = max(finite(e.load), -1.0), max(count(e.disk_free), -1)
+    state.machine_cores = max(count(e.cores), 0)
+    touched.campaign = True
+
+
 def _set_state(state: State, name: str, reason: str) -> None:
     state.state, state.reason = name, reason
     if name == "paused":
@@ -100,6 +107,7 @@ FOLDS = (
     EventFold(CampaignState, _campaign_state),
     EventFold(CampaignEnded, _campaign_ended),
     EventFold(CatchingUp, _catching_up, never),
+    EventFold(MachineLoad, _machine_load, never),
     EventFold(Message, _message),
     EventFold(RecordsLost, _records_lost),
 )

@@ -27,6 +27,7 @@ from fuzztui.kernel.model.selectors import (
 from fuzztui.kernel.model.state import Instance, State
 from fuzztui.kernel.model.story import story, story_dicts
 from fuzztui.kernel.model.verdicts import given_about, verdict_of
+from fuzztui.kernel.model.watched_targets import targets_list
 from fuzztui.kernel.model.yields import Yields, campaign_yields, yields_dict
 from fuzztui.kernel.wire.finding_kinds import kind_of
 
@@ -71,6 +72,12 @@ def status_dict(state: State) -> dict[str, Any]:
             for i in state.instances.values()
         ],
         "hosts": hosts_list(state, found),
+        "targets": targets_list(state),
+        "machine": {
+            "load": _or_none(state.machine_load),
+            "cores": state.machine_cores or None,
+            "disk_free": _or_none(state.disk_free),
+        },
         "pending_commands": pending_commands(state),
         "receipts": receipts_list(state),
         "at_least": state.lost > 0,
