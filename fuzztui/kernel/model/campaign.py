@@ -7,6 +7,7 @@ from fuzztui.kernel.model.folding import EventFold, never
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.model.stats import count, finite
 from fuzztui.kernel.wire.events import (
+    PRINTED,
     UNGUIDED,
     BudgetSet,
     CampaignEnded,
@@ -18,6 +19,9 @@ from fuzztui.kernel.wire.events import (
     RecordsLost,
     SupervisorStarted,
 )
+
+MAX_WARNINGS = 30
+"""Warnings of an instance since its start that are kept: the first ones."""
 
 MAX_PAUSES = 100
 """Pauses of the campaign that are remembered: the latest ones."""
@@ -90,9 +94,12 @@ def _set_state(state: State, name: str, reason: str) -> None:
 
 
 def _message(state: State, e: Message, touched: ChangesBuilder) -> None:
-    """Set why an instance is unguided. Other messages are in ``recent`` only."""
+    """Note why an instance is unguided, and its warnings. Others are in ``recent`` only."""
     if e.about == UNGUIDED and e.instance:
         instance(state, e.instance, touched).unguided = e.text
+    if e.about == PRINTED and e.instance:
+        i = instance(state, e.instance, touched)
+        i.warnings = [*i.warnings, e.text][:MAX_WARNINGS]  # a checkpoint may contain the old list
 
 
 def _records_lost(state: State, e: RecordsLost, touched: ChangesBuilder) -> None:

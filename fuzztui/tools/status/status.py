@@ -165,6 +165,7 @@ def _instance_dict(
         "binary": i.binary or None,
         "options": i.options or None,
         "command_line": i.command_line or None,
+        "warnings": i.warnings,
         "passive": i.passive or None,
         "received": i.received if i.passive else None,
         "peers": i.peers,

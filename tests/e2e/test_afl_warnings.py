@@ -1,0 +1,68 @@
+"""Warnings of the real afl-fuzz are in the log and the state, once for each start."""
+
+import os
+import signal
+
+import pytest
+from homes import compiled, write_seeds
+from skipped import needs_afl
+from supervised import Supervised
+
+from fuzztui.kernel.wire import events as ev
+from fuzztui.run.supervise.daemon import start
+
+pytestmark = [pytest.mark.slow, needs_afl()]
+
+TARGET = r"""
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+int main(void) {
+    char b[64] = {0};
+    struct timespec now;
+    if (!fread(b, 1, 63, stdin)) return 0;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    switch (now.tv_nsec >> 12 & 3) { case 0: puts("a"); break; case 1: puts("b"); break; }
+    if (b[0] == '~') pause();
+    if (b[0] == 'x') puts("x");
+    return 0;
+}
+"""
+EXPECTED = (
+    "is too big (1.91 MB, limit is 1.00 MB)",
+    "Some tokens are relatively large (60 B)",
+    "Instrumentation output varies across runs.",
+    "Some test cases are huge",
+)
+
+
+def missing(instance) -> list[str]:
+    return [text for text in EXPECTED if not any(text in w for w in instance.warnings)]
+
+
+def test_warnings_are_reported_once_for_each_start(tmp_path):
+    with Supervised(tmp_path, "afl") as fleet:
+        program = compiled(tmp_path, TARGET, compiler="afl-cc", name="varies")
+        write_seeds(tmp_path, hello="hello", big="y" * 2_000_000)
+        (tmp_path / "large.dict").write_text(f'k="{"A" * 60}"\n')
+        fleet.target = f'command = ["{program}"]\ntimeout = "200ms"'
+        fleet.engine = 'seeds = ["seeds"]\ndictionary = ["large.dict"]'
+        fleet.start()
+        state = fleet.until(lambda s: "main" in s.instances and not missing(s.instances["main"]))
+        pid = state.instances["main"].pid
+        fleet.kill_supervisor()  # afl-fuzz stays: nothing is reported again
+        start(fleet.run)
+        fleet.until(lambda s: s.instances["main"].stats.execs > 2000)
+        os.kill(pid, signal.SIGKILL)
+        fleet.until(lambda s: s.instances["main"].pid not in (0, pid))
+        fleet.until(lambda s: any("varies" in w for w in s.instances["main"].warnings))
+        fleet.stop()
+        starts, texts = 0, []
+        for record in fleet.records():
+            if isinstance(record.event, ev.InstanceState) and record.event.state == "starting":
+                starts, texts = starts + 1, []
+            elif isinstance(record.event, ev.Message) and record.event.about == ev.PRINTED:
+                assert record.event.text not in texts
+                assert "\x1b" not in record.event.text
+                texts.append(record.event.text)
+        assert starts == 2
