@@ -1,4 +1,4 @@
-"""Warnings of the real afl-fuzz are in the log and the state, once for each start."""
+"""What the real afl-fuzz reports of itself: warnings, once for each start, and its core."""
 
 import os
 import signal
@@ -10,6 +10,7 @@ from supervised import Supervised
 
 from fuzztui.kernel.wire import events as ev
 from fuzztui.run.supervise.daemon import start
+from fuzztui.tools.status.status import status_dict
 
 pytestmark = [pytest.mark.slow, needs_afl()]
 
@@ -47,9 +48,13 @@ def test_warnings_are_reported_once_for_each_start(tmp_path):
         (tmp_path / "large.dict").write_text(f'k="{"A" * 60}"\n')
         fleet.target = f'command = ["{program}"]\ntimeout = "200ms"'
         fleet.engine = 'seeds = ["seeds"]\ndictionary = ["large.dict"]'
+        core = min(os.sched_getaffinity(0))
+        fleet.engine += f'\nextra_args = ["-b", "{core}"]'
         fleet.start()
         state = fleet.until(lambda s: "main" in s.instances and not missing(s.instances["main"]))
         pid = state.instances["main"].pid
+        fleet.until(lambda s: s.instances["main"].stats.core == core)
+        assert status_dict(fleet.state())["instances"][0]["core"] == core
         fleet.kill_supervisor()  # afl-fuzz stays: nothing is reported again
         start(fleet.run)
         fleet.until(lambda s: s.instances["main"].stats.execs > 2000)

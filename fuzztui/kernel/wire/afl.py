@@ -47,7 +47,7 @@ NOT_SHOWN = {
     "fuzz_time", "calibration_time", "cmplog_time", "sync_time", "trim_time", "execs_per_sec",
     "execs_ps_last_min", "pending_favs", "corpus_found", "corpus_imported", "corpus_variable",
     "bitmap_cvg", "total_tmout", "last_find", "last_crash", "last_hang",
-    "execs_since_crash", "exec_timeout", "slowest_exec_ms", "peak_rss_mb", "cpu_affinity",
+    "execs_since_crash", "exec_timeout", "slowest_exec_ms", "peak_rss_mb",
     "var_byte_count", "havoc_expansion", "auto_dict_entries", "testcache_size", "testcache_count",
     "testcache_evict", "afl_banner", "afl_version", "target_mode", "command_line",
     "failed_inputs",

@@ -153,6 +153,7 @@ def _instance_dict(
         "execs_per_sec": _or_none(per_second),
         "corpus": i.corpus,
         **{kind.label: files_of(kind, i, found) for kind in map(kind_of, found)},
+        "core": _or_none(i.stats.core),
         "cpu": i.cpu if is_reached(state, i) else None,
         "rss": i.rss if is_reached(state, i) else None,
         "yield": None if yields is None else yields_dict(yields),
