@@ -1,4 +1,4 @@
-"""What the real afl-fuzz reports of itself: warnings, once for each start, and its core."""
+"""The real afl-fuzz: what it warns of, once for each start; its core; a limit of its speed."""
 
 import os
 import signal
@@ -9,6 +9,7 @@ from skipped import needs_afl
 from supervised import Supervised
 
 from fuzztui.kernel.wire import events as ev
+from fuzztui.run.campaign.rundir import SupervisorError
 from fuzztui.run.supervise.daemon import start
 from fuzztui.tools.status.status import status_dict
 
@@ -29,6 +30,7 @@ int main(void) {
     return 0;
 }
 """
+QUICK = TARGET.replace("if (b[0] == '~') pause();", "")
 EXPECTED = (
     "is too big (1.91 MB, limit is 1.00 MB)",
     "Some tokens are relatively large (60 B)",
@@ -71,3 +73,29 @@ def test_warnings_are_reported_once_for_each_start(tmp_path):
                 assert "\x1b" not in record.event.text
                 texts.append(record.event.text)
         assert starts == 2
+
+
+def test_executions_per_second_are_limited_and_waiting_is_no_hang(tmp_path):
+    with Supervised(tmp_path, "afl") as fleet:
+        program = compiled(tmp_path, QUICK, compiler="afl-cc", name="quick")
+        write_seeds(tmp_path, hello="hello", more="more")
+        fleet.target = f'command = ["{program}"]\ntimeout = "100ms"'
+        fleet.engine = 'seeds = ["seeds"]\nmax_speed = 200'
+        fleet.start(instances=2)
+        fleet.until(lambda s: all(s.instances[n].stats.execs > 1600 for n in ("main", "s1")))
+        state = fleet.stop()
+        hangs = [f for f in state.findings.values() if f.category == "hang"]
+        both = [state.instances[name] for name in ("main", "s1")]
+        rates = [i.stats.execs / (state.t - i.began_t) for i in both]
+        assert all(rate <= 210 for rate in rates), rates
+        assert not hangs
+
+
+def test_a_limit_and_mopt_exclude_each_other(tmp_path):
+    with Supervised(tmp_path, "afl") as fleet:
+        program = compiled(tmp_path, TARGET, compiler="afl-cc", name="varies")
+        fleet.target = f'command = ["{program}"]'
+        fleet.engine = 'max_speed = 200\nextra_args = ["-L", "0"]'
+        fleet.freeze()
+        with pytest.raises(SupervisorError, match=r"max_speed: .*-L"):
+            start(fleet.run)
