@@ -41,21 +41,12 @@ def afl_directories(path: Path | None, *more: Path) -> Trees | None:
     ``more``: shown together with it. Raises :class:`UsageError` if not all are AFL's.
     """
     every = [] if path is None else [path, *more]
-    trees = [_trees(each) for each in every]
-    if None in trees and more:
-        raise UsageError(
-            f"{every[trees.index(None)]}: not an AFL output directory; only these are shown in one "
-            "status: name a run alone"
-        )
-    return Trees(every) if every and None not in trees else None
-
-
-def _trees(path: Path) -> Trees | None:
-    if is_run(path) or not path.is_dir():
-        return None
     with contextlib.suppress(WatchError):
-        trees = Trees([path])
-        return trees if trees.places() else None
+        if every and not any(is_run(each) or not Trees([each]).places() for each in every):
+            return Trees(every)
+    if more:
+        what = "not all are AFL output directories, of which alone several are shown together"
+        raise UsageError(f"{' '.join(map(str, every))}: {what}; name a run alone")
     return None
 
 
@@ -116,9 +107,13 @@ def watched_rows(path: Path, seen: Snapshot) -> list[tuple[str, str]]:
 def _target_rows(of: WatchedTarget, now: float) -> Iterator[tuple[str, str]]:
     """The rows about one of several targets, which share no figure."""
     yield "target", f"{of.name}  {' '.join(of.directories)}"
-    known = f", {speed(of.lifetime_rate)} over its lifetime" if of.lifetime_rate >= 0 else ""
+    known = (
+        f", {speed(of.lifetime_execs_per_sec)} over its lifetime"
+        if of.lifetime_execs_per_sec >= 0
+        else ""
+    )
     yield "", f"{of.running} of {len(of.instances)} running, {speed(of.execs_per_sec)}{known}"
-    last = f", last find {ago(now - of.last_find_t)} ago" if of.last_find_t >= 0 else ""
+    last = f", last find {ago(now - of.last_find_s)} ago" if of.last_find_s >= 0 else ""
     yield "", f"{target_counts(of)}{last}"
     if of.command_line:
         yield "", of.command_line

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import getopt
 import posixpath
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -33,7 +33,7 @@ class WatchedTarget:
     running: int
     execs: int
     execs_per_sec: float
-    lifetime_rate: float
+    lifetime_execs_per_sec: float
     """Executions per second over all the time that each instance has run."""
     corpus: int
     edges: int
@@ -42,7 +42,7 @@ class WatchedTarget:
     crashes: int
     hangs: int
     """Saved files, as AFL counts."""
-    last_find_t: float
+    last_find_s: float
     """Campaign time of the last entry that was not imported, in seconds."""
 
 
@@ -65,13 +65,11 @@ def watched_targets(state: State) -> list[WatchedTarget]:
         start = _start(i.command_line, i.directory)
         # A program's relative path may be another program's, too.
         keys = {start.queue, *([start.program] if posixpath.isabs(start.program) else [])}
-        shared = [group for group in groups if group[0] & keys] or [(set(), [])]
-        first = shared[0]
-        if not first[1]:
-            groups.append(first)
-        first[0].update(keys, *(more for more, _ in shared[1:]))
-        first[1].extend([*(pair for _, other in shared[1:] for pair in other), (start, i)])
-        groups = [group for group in groups if not any(group is gone for gone in shared[1:])]
+        same = [group for group in groups if group[0] & keys]
+        at = groups.index(same[0]) if same else len(groups)
+        groups = [group for group in groups if group not in same]
+        pairs = [*(pair for _, those in same for pair in those), (start, i)]
+        groups.insert(at, (keys.union(*(more for more, _ in same)), pairs))
     heads = [next((pair for pair in of if pair[0].is_main), of[0]) for _, of in groups]
     labels = short_labels([_path(start) for start, _ in heads])
     return [
@@ -93,7 +91,7 @@ def _summary(
     every = [i for _, i in of]
     alike = [i for start, i in of if start.program == head[0].program]
     edges = max(i.stats.edges for i in alike)
-    average = (_lifetime(i, state.t) for i in every)
+    ran = ((i, own_time(i, state.t)) for i in every)
     return WatchedTarget(
         name=name,
         program=head[0].program,
@@ -103,19 +101,16 @@ def _summary(
         running=sum(i.state == "running" for i in every),
         execs=sum(i.stats.execs for i in every),
         execs_per_sec=known_rate([i.execs_per_sec for i in every]),
-        lifetime_rate=known_rate(list(average)),
+        lifetime_execs_per_sec=known_rate(
+            [round(i.stats.execs / t, 2) if t > 0 else -1.0 for i, t in ran]
+        ),
         corpus=sum(i.corpus for i in every),
         edges=edges,
         edges_total=known_total(edges, max(i.stats.edges_total for i in alike)),
         crashes=sum(i.crashes for i in every),
         hangs=sum(i.hangs for i in every),
-        last_find_t=max(i.last_find_t for i in every),
+        last_find_s=max(i.last_find_t for i in every),
     )
-
-
-def _lifetime(instance: Instance, now: float) -> float:
-    ran = own_time(instance, now)
-    return round(instance.stats.execs / ran, 2) if ran > 0 else -1.0
 
 
 @lru_cache(maxsize=4096)
@@ -155,26 +150,5 @@ def machine_text(load: float, cores: int, disk_free: int) -> str:
 
 def targets_list(state: State) -> list[dict[str, Any]]:
     """Return the targets as ``fuzztui status --json`` has them; ``None``: unknown."""
-    return [_target_dict(of, state.t) for of in watched_targets(state)]
-
-
-def _target_dict(of: WatchedTarget, now: float) -> dict[str, Any]:
-    return {
-        "name": of.name,
-        "program": of.program or None,
-        "directories": [*of.directories],
-        "command_line": of.command_line or None,
-        "instances": [*of.instances],
-        "running": of.running,
-        "execs": of.execs,
-        "execs_per_sec": of.execs_per_sec if of.execs_per_sec >= 0 else None,
-        "lifetime_execs_per_sec": of.lifetime_rate if of.lifetime_rate >= 0 else None,
-        "corpus": of.corpus,
-        "coverage": {
-            "covered": of.edges if of.edges >= 0 else None,
-            "total": of.edges_total if of.edges_total >= 0 else None,
-        },
-        "crashes": of.crashes,
-        "hangs": of.hangs,
-        "last_find_s": of.last_find_t if of.last_find_t >= 0 else None,
-    }
+    rows = map(asdict, watched_targets(state))
+    return [{key: None if v in (-1, "") else v for key, v in row.items()} for row in rows]

@@ -14,12 +14,6 @@
 
 static int64_t period, due;
 
-static int64_t now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * SECOND + t.tv_nsec;
-}
-
 void *afl_custom_init(void *afl, unsigned seed) {
   (void)afl, (void)seed;
   const char *most = getenv("FUZZTUI_MAX_SPEED");
@@ -32,7 +26,9 @@ void afl_custom_deinit(void *data) { (void)data; }
 
 size_t afl_custom_post_process(void *data, uint8_t *buf, size_t size, uint8_t **out) {
   (void)data;
-  int64_t at = now(), wait = due - at;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  int64_t at = now.tv_sec * SECOND + now.tv_nsec, wait = due - at;
   if (wait > 0) nanosleep(&(struct timespec){wait / SECOND, wait % SECOND}, NULL);
   due = (due > at - LATE ? due : at - LATE) + period;
   *out = buf;

@@ -57,7 +57,8 @@ class PrintedWarnings:
         self._offset += len(data)
         *lines, self._rest = (self._rest + data).split(b"\n")
         self._rest = self._rest[:_CHUNK]
-        found = [text for line in lines for text in self._read(_plain(line))]
+        plain = (NOISE.sub("", line.decode(errors="replace")) for line in lines)
+        found = [text for line in plain for text in self._read(line)]
         return [Message("warning", text, self._name, PRINTED) for text in found]
 
     def _read(self, line: str) -> Iterator[str]:
@@ -92,7 +93,3 @@ def _last_start(path: Path) -> int:
     except OSError:
         return 0
     return first + at + 1 if at >= 0 else 0
-
-
-def _plain(line: bytes) -> str:
-    return NOISE.sub("", line.decode(errors="replace"))

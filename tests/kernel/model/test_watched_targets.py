@@ -19,7 +19,7 @@ def test_binaries_of_one_sync_directory_are_one_target():
     assert (of.name, of.program, of.directories) == ("png", "/f/png", ("/f/out",))
     assert of.command_line.endswith("./png @@")  # of main
     assert (of.running, of.execs, of.edges) == (2, 200, 50)  # another binary has another map
-    assert of.lifetime_rate == 20.0
+    assert of.lifetime_execs_per_sec == 20.0
 
 
 def test_other_directories_are_other_targets_unless_they_run_the_same_program():

@@ -115,6 +115,9 @@ class State:
     shard_program: str = ""
     """The checksum of the mutants of all shards
     (:class:`~fuzztui.kernel.wire.events.MutantsShard`)."""
+    excluded_mutants: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Mutants that a pragma in the source excludes, by id: fields of :class:`Mutant` that are
+    known, with the reason. They are not in ``mutants``."""
     mutant_counts: dict[str, int] = field(default_factory=dict)
     """The number of mutants in each state."""
     mutant_verdicts: dict[str, int] = field(default_factory=dict)

@@ -33,15 +33,9 @@ class Targets(StatusCanvas):
 
     DEFAULT_CSS = "Targets { height: 4; display: none; }"
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._high = 0
-
     def show(self, status: Status) -> None:
         """Draw ``status``."""
-        high = min(len(status.targets), max(2, self.app.size.height // SHARE)) + 2
-        if high != self._high:
-            self.styles.height = self._high = high
+        self.styles.height = min(len(status.targets), max(2, self.app.size.height // SHARE)) + 2
         super().show(status)
 
     def paint(self, width: int, height: int) -> list[Line]:
@@ -63,23 +57,22 @@ class Targets(StatusCanvas):
     def _target(
         self, of: WatchedTarget, room: int, columns: Sequence[tuple[str, int, str]]
     ) -> Line:
-        status, edges = self._status, format.count(of.edges) if of.edges >= 0 else format.NONE
         share = f" {format.percent(of.edges, of.edges_total)}" if of.edges_total > 0 else ""
         figures = {
             "running": f"{of.running}/{len(of.instances)}",
-            "exec/s": format.rate(-1.0 if status.orphaned else of.execs_per_sec),
-            "lifetime": format.rate(of.lifetime_rate),
-            "edges": f"{edges}{share}",
+            "exec/s": format.rate(-1.0 if self._status.orphaned else of.execs_per_sec),
+            "lifetime": format.rate(of.lifetime_execs_per_sec),
+            "edges": (format.count(of.edges) if of.edges >= 0 else format.NONE) + share,
             "entries": format.count(of.corpus),
             "crashes": format.count(of.crashes),
             "hangs": format.count(of.hangs),
-            "last new": status.when(of.last_find_t).removeprefix("at "),
+            "last new": self._status.when(of.last_find_s).removeprefix("at "),
         }
-        name = TextSpan(f" {fit(plain(of.name), room - 1)} ", "bold")
+        cells = ((figures[title], width, style) for title, width, style in columns)
         return [
-            name,
+            TextSpan(f" {fit(plain(of.name), room - 1)} ", "bold"),
             *(
-                TextSpan(figures[title].rjust(cells), "muted" if figures[title] == "0" else style)
-                for title, cells, style in columns
+                TextSpan(t.rjust(width), "muted" if t == "0" else style)
+                for t, width, style in cells
             ),
         ]
