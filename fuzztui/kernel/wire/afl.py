@@ -166,6 +166,13 @@ def entry_name(number: int, rest: str) -> str:
     return f"id:{number:06d},{rest}"
 
 
+def seed_name(number: int, name: str, sig: int = 0) -> str:
+    """Return the name of a copy of the seed ``name``; ``sig``: the signal that it causes."""
+    # A comma or colon would end the name in parsers of AFL's file names.
+    plain = re.sub(r"[^A-Za-z0-9._+-]", "_", name)[-100:] or "_"
+    return entry_name(number, f"{f'sig:{sig:02d},' if sig else ''}time:0,execs:0,orig:{plain}")
+
+
 def id_of(name: str, digits: int = 1) -> int:
     """Return the id at the start of a file name; -1 if there is none with that many digits."""
     found = _ID.match(name)
