@@ -2,6 +2,7 @@
 
 from watched_lab import watched
 
+from fuzztui.kernel.model.discovery import discovery_rate
 from fuzztui.kernel.model.watched_targets import watched_targets
 
 
@@ -54,3 +55,10 @@ def test_lines_that_say_nothing():
         ("4", "/c/4", "afl-fuzz -o ../c -S 4 -- ../../../p", {}),
     )
     assert names(*lines) == {"a": ("1", "2"), "b": ("3",), "p": ("4",)}
+
+
+def test_discoveries_of_several_targets_are_not_bounded_together():
+    png = ("1", "/a/1", "afl-fuzz -o . -S 1 -- /x/png", {"execs": 9000})
+    jpg = ("2", "/b/2", "afl-fuzz -o . -S 2 -- /x/jpg", {"execs": 9000})
+    assert discovery_rate(watched(png)) is not None
+    assert discovery_rate(watched(png, jpg)) is None
