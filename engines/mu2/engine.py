@@ -116,6 +116,7 @@ def _add_new_mutants(context: Context, parts: Analysis, known: Mapping[str, str]
     """
     program, table, log = parts.program, parts.table, context.log
     fresh = program.scan()
+    table.announce(program.excluded)
     if not fresh:
         return
     if (shard := program.shard) is not None:

@@ -165,7 +165,7 @@ class MutantTable:
                 if self._is_filed_equivalent(row):
                     fresh.append(row)
             self._place(row)
-        self._announce(mutants)
+        self.announce(mutants)
         for row in fresh:
             self._report(row)  # else the log would continue to show the former state
 
@@ -204,7 +204,7 @@ class MutantTable:
         row.promoted = last.steer == "promoted"
         row.order = {"first": -1, "last": 1}.get(last.steer, 0)
 
-    def _announce(self, mutants: Sequence[PythonMutant]) -> None:
+    def announce(self, mutants: Sequence[PythonMutant]) -> None:
         """Report the mutants that no earlier worker has reported in the same form."""
         by_module: dict[str, list[PythonMutant]] = {}
         for mutant in mutants:
@@ -438,4 +438,6 @@ def _described(m: PythonMutant) -> dict[str, object]:
     reported: dict[str, object] = {"id": m.id, **m.described}
     if m.static:
         reported["static"] = True
+    if m.excluded:
+        reported["excluded"] = m.excluded
     return reported

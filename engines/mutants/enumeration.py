@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 import functools
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.instrument.importer import Application, InstrumentedModule
 from fuzztui.engines.instrument.units import Census, LiveUnit
 from fuzztui.engines.mutants.mutant import PointInfo, PythonMutant
 from fuzztui.engines.mutants.operators import WATCHES, Mutation, MutationOperator
+from fuzztui.engines.mutants.pragmas import PragmaError, python_reasons
 from fuzztui.engines.mutants.rows import ScopeRow, find_rows
 from fuzztui.engines.mutants.sites import Point, Shell, find_scopes
 from fuzztui.engines.mutants.text import ModuleText
@@ -35,6 +37,8 @@ class Enumeration:
         self.shard, self.program_sum = shard, ProgramSum()
         self.mutants: list[PythonMutant] = []
         self.by_id: dict[str, PythonMutant] = {}
+        self.excluded: list[PythonMutant] = []
+        """Mutants that a pragma excludes; they are in no other list."""
         self.units: list[Unit] = []
         self.points: list[PointInfo] = []
         """The points by their numbers."""
@@ -56,7 +60,7 @@ class Enumeration:
         """Enumerate and return the mutants of modules that were loaded since the last call.
 
         Must be called before ``gc.freeze()``, because it finds live functions, and before the
-        coverage of the import is cleared.
+        coverage of the import is cleared. Raises :class:`CannotStart` if a pragma is wrong.
         """
         first = len(self.mutants)
         new_units: list[Unit] = []
@@ -95,12 +99,16 @@ class Enumeration:
             first_point=len(self.points),
         )
         self.sources[loaded.name] = source
+        try:
+            reasons = python_reasons(loaded.source)
+        except PragmaError as e:
+            raise CannotStart(f"{loaded.file}:{e}") from None
         units = []
         for scope in scopes:
             unit = self._unit(scope, source) if scope.unit else None
             if unit is not None:
                 units.append(unit)
-            self._add_mutants(scope, unit, source)
+            self._add_mutants(scope, unit, source, reasons)
         self.units += units
         return units
 
@@ -135,7 +143,9 @@ class Enumeration:
             self.owners += [None] * (end - len(self.owners))
         self.owners[start:end] = [unit] * (end - start)
 
-    def _add_mutants(self, scope: ScopeRow, unit: Unit | None, source: ModuleCode) -> None:
+    def _add_mutants(
+        self, scope: ScopeRow, unit: Unit | None, source: ModuleCode, reasons: Mapping[int, str]
+    ) -> None:
         wanted = self._is_wanted(source.module, scope.name)
         # Also without mutants: points are found by their numbers.
         for (line, column, end_line, end_column), function, changes in scope.points:
@@ -147,7 +157,9 @@ class Enumeration:
             for i, change in enumerate(changes if wanted else ()):
                 number_of, operator, before, after, watch = change
                 id_ = f"{source.module}:{scope.name}:{operator}:{number_of}"
-                self.program_sum.add(id_, scope.hash)
+                excluded = reasons.get(line, "")
+                if not excluded:
+                    self.program_sum.add(id_, scope.hash)
                 if self.shard is not None and not self.shard.has(id_):
                     continue
                 mutant = PythonMutant(
@@ -170,7 +182,11 @@ class Enumeration:
                     point=number,
                     change=i,
                     watch=WATCHES.get(watch),
+                    excluded=excluded,
                 )
+                if excluded:
+                    self.excluded.append(mutant)
+                    continue
                 info.mutants.append(mutant.index)
                 self.mutants.append(mutant)
                 self.by_id[mutant.id] = mutant

@@ -57,7 +57,7 @@ def _answer(spec: Spec, loaded: LoadedTarget, diff: str | None) -> dict[str, Any
             f"module {name} is nested too deeply to be instrumented: it has no mutants"
             for name in application.plain
         ]
-        mutants = [described(m) for m in program.mutants]
+        mutants = [described(m) for m in (*program.mutants, *program.excluded)]
         return {"mutants": mutants, "warnings": plain + program.warnings}
     if diff in program.by_id:
         return {"diff": program.diff(program.by_id[diff])}
@@ -84,4 +84,5 @@ def described(mutant: PythonMutant) -> dict[str, Any]:
     """A mutant as a JSON object."""
     keys = ("id", "module", "file", "path", "line", "column", "end_line", "end_column")
     more = ("function", "operator", "before", "after", "static", "hash")
-    return {key: getattr(mutant, key) for key in (*keys, *more)}
+    found = {key: getattr(mutant, key) for key in (*keys, *more)}
+    return {**found, "excluded": mutant.excluded} if mutant.excluded else found

@@ -53,6 +53,8 @@ class PythonMutant:
     change: int = 0
     """Index among the mutations of the point."""
     watch: Watch | None = None
+    excluded: str = ""
+    """The reason in the source for which it is never run; an empty string: it is."""
     code: Code | None = field(default=None, repr=False)
     """The compiled code; None until the mutant is entered for the first time."""
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from fuzztui.cli.attach import attach
 from fuzztui.cli.output import CliError, UsageError
-from fuzztui.cli.status import afl_directories
+from fuzztui.cli.watched_status import afl_directories
 from fuzztui.run.campaign.files import CAMPAIGN_FILE
 from fuzztui.run.home.finding import is_run
 

@@ -12,7 +12,8 @@ from typing import Final
 
 from fuzztui.cli.output import DONE, CliError, UsageError, say
 from fuzztui.cli.runs import find_run, standing
-from fuzztui.cli.status import afl_directories, status_object, watched_object
+from fuzztui.cli.status import status_object
+from fuzztui.cli.watched_status import afl_directories, watched_object
 from fuzztui.kernel.base.atomic import publish_text
 from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.model.selectors import ENDED

@@ -85,9 +85,15 @@ def summary_line(s: Summary) -> str:
     line = several(s.total, "mutant") + (f": {', '.join(counts)}" if counts else "")
     if s.static:
         line += f"; {s.static:,} of all are static"
+    line += excluded_text(s.excluded)
     if s.killed:
         line += f"; score {score_text(s)}"
     return line
+
+
+def excluded_text(n: int) -> str:
+    """``; 14 excluded by pragma``; an empty string for 0."""
+    return f"; {n:,} excluded by pragma" if n else ""
 
 
 def score_text(s: Summary) -> str:
@@ -112,7 +118,7 @@ def status_rows(state: State) -> Iterator[tuple[str, str]]:
     if not state.mutants or state.stage:
         return
     s = mutants_summary(state)
-    counts = f"{s.total:,}: {', '.join(_counts(s, _BY_INTEREST))}"
+    counts = f"{s.total:,}: {', '.join(_counts(s, _BY_INTEREST))}{excluded_text(s.excluded)}"
     for n, line in enumerate(wrap(counts, _WIDTH)):  # very large figures
         yield "" if n else "mutants", line
     yield "score", score_text(s)

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from fuzztui.cli.mutant_lines import MIN_CHANGE, cut, summary_line
+from fuzztui.cli.mutant_lines import MIN_CHANGE, cut, excluded_text, summary_line
 from fuzztui.cli.mutants_export import write_report
 from fuzztui.cli.mutants_rank import rank_mutants
 from fuzztui.cli.output import (
@@ -45,8 +45,10 @@ from fuzztui.kernel.base.suggest import near
 from fuzztui.kernel.base.text import brief, several, visible
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.mutants import (
+    EXCLUDED,
     LIKELY,
     Knowledge,
+    excluded_mutants,
     knowledge,
     mutants_summary,
     outcome,
@@ -126,7 +128,7 @@ def _chosen(options: argparse.Namespace) -> tuple[_LookUp, list[Mutant]]:
     code = code_changes(options)
     looked_up = _look_up(options)
     state, _, _ = looked_up
-    rows = list(state.mutants.values())
+    rows = [*state.mutants.values(), *excluded_mutants(state)]
     if code is not None:
         rows = [m for m in rows if code.in_changed_code(m.path, m.line)]
         if not rows:
@@ -158,7 +160,8 @@ def _export(options: argparse.Namespace) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     """List the selected mutants, or all."""
-    (state, _, doubt), rows = _chosen(options)
+    (state, _, doubt), chosen = _chosen(options)
+    rows, excluded = ([m for m in chosen if (m.state == EXCLUDED) is is_] for is_ in (False, True))
     width = shutil.get_terminal_size().columns if at_terminal() else 0
     if doubt and not options.json:
         print(doubt)
@@ -171,7 +174,11 @@ def _list(options: argparse.Namespace) -> int:
             "'fuzztui score RUN' runs them on a corpus"
         )
     if state.stage:
-        return _list_worklist(state, worklist_rows(state, rows), width, as_json=options.json)
+        rows = [*worklist_rows(state, rows), *(excluded if options.json else ())]
+        _list_worklist(state, rows, width, as_json=options.json)
+        print(*(() if options.json else table(excluded, width)), sep="\n", end="")
+        return DONE
+    rows += () if options.survivors else excluded
     summary, known = mutants_summary(state), knowledge(state)
     groups = None
     if options.survivors:
@@ -185,7 +192,8 @@ def _list(options: argparse.Namespace) -> int:
         print(line)
     narrowed = options.since or options.in_diff or options.shard
     if options.selections or options.survivors or narrowed:
-        print(f"{len(rows):,} of {several(summary.total, 'mutant')}")
+        n = sum(m.state != EXCLUDED for m in rows)
+        print(f"{n:,} of {several(summary.total, 'mutant')}{excluded_text(len(excluded))}")
     else:
         print(summary_line(summary) + (", of the known mutants" if state.lost else ""))
     return _code(rows)
@@ -474,8 +482,9 @@ def table(rows: Iterable[Mutant], width: int = 0, known: Knowledge = LIKELY) -> 
         line = str(m.line) if m.line >= 0 else "?"
         state = ACCEPTED if m.accepted and m.survives else outcome(m, known)
         text = f"{state:<{of_state}} {line:>{of_line}} {name}"
+        about = brief(m.reason) if m.state == EXCLUDED else change(m)
         if left >= MIN_CHANGE:
-            text = f"{text:<{of_state + 1 + of_line + 1 + of_id}}  {cut(change(m), left)}"
+            text = f"{text:<{of_state + 1 + of_line + 1 + of_id}}  {cut(about, left)}"
         yield text.rstrip()
 
 

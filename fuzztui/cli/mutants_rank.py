@@ -117,6 +117,8 @@ def rank_mutants(options: argparse.Namespace) -> int:
         notes.append(f"{found.blank:,} left out that differ in blanks only")
     if found.messages:
         notes.append(f"{found.messages:,} left out in docstrings and messages")
+    if found.excluded:
+        notes.append(f"{len(found.excluded):,} excluded by pragma")
     if check is None:
         notes.append("not checked whether they compile (--check)")
     else:

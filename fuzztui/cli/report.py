@@ -13,7 +13,8 @@ from fuzztui import __version__
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, UsageError, short_path
 from fuzztui.cli.report_source import reported_source
 from fuzztui.cli.runs import RunStatus, find_log, no_records, open_session, standing_of
-from fuzztui.cli.status import afl_directories, status_rows_of, watched_rows
+from fuzztui.cli.status import status_rows_of
+from fuzztui.cli.watched_status import afl_directories, watched_rows
 from fuzztui.cli.written import chosen_format, write_page
 from fuzztui.kernel.base.files import read_if_regular, status
 from fuzztui.kernel.base.text import brief

@@ -13,8 +13,8 @@ from fuzztui.cli.output import DONE, FAILED, FINDINGS, NOT_RUNNING, CliError, Us
 from fuzztui.cli.repro_program import code_of, run_programs
 from fuzztui.cli.repro_watched import repro_watched
 from fuzztui.cli.runs import find_run, standing
-from fuzztui.cli.status import afl_directories, finding_line
 from fuzztui.cli.target_runs import of_target
+from fuzztui.cli.watched_status import afl_directories, finding_line
 from fuzztui.engines.execute.overseer import Overseer
 from fuzztui.features.minimise.program_inputs import judged_by_oracle
 from fuzztui.features.minimise.rewrite import instance_of

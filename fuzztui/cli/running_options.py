@@ -158,6 +158,7 @@ def _status(parser: CommandParser) -> Run:
         "default: the only or latest run in ./runs",
         nargs="?",
     )
+    parser.path("also", "DIR", "more AFL output directories, shown in one status", nargs="*")
     parser.json()
     return command("status.status")
 

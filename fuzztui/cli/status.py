@@ -3,42 +3,36 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from fuzztui.cli.host_lines import host_lines, host_rows
 from fuzztui.cli.mutant_lines import found_rows, status_rows
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, duration, speed, still_run
 from fuzztui.cli.properties import property_lines
 from fuzztui.cli.runs import RunStatus, find_run, no_records, standing, unsupervised
+from fuzztui.cli.watched_status import (
+    afl_directories,
+    coverage_text,
+    figure_rows,
+    watched_object,
+    watched_text,
+)
 from fuzztui.cli.worklist import folded_slots, stage_rows
 from fuzztui.features.comparisons.fold import made_for_comparisons
-from fuzztui.features.watch.directories import Trees, WatchError
-from fuzztui.kernel.base.signals import is_by_signal, signal_name
 from fuzztui.kernel.base.text import ago, brief, clock, several
 from fuzztui.kernel.model.discovery import discovery_rate, discovery_text
 from fuzztui.kernel.model.feature import features, list_of
-from fuzztui.kernel.model.figures import titled
-from fuzztui.kernel.model.finding_tallies import (
-    FindingTally,
-    files_of,
-    groups,
-    is_examined,
-    tallies,
-)
+from fuzztui.kernel.model.finding_tallies import FindingTally, files_of, groups, tallies
 from fuzztui.kernel.model.host_summary import host_summaries, is_reached
 from fuzztui.kernel.model.measured import unmeasured
 from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE, SEEDS, to_look_at
 from fuzztui.kernel.model.receipts import receipts
 from fuzztui.kernel.model.selectors import (
     ENDED,
-    Totals,
     exact_words,
     fuzzing_time,
     instance_throughput,
@@ -48,7 +42,7 @@ from fuzztui.kernel.model.selectors import (
     throughput,
     totals,
 )
-from fuzztui.kernel.model.state import Finding, Instance, State
+from fuzztui.kernel.model.state import Instance, State
 from fuzztui.kernel.model.stats import PASSIVE
 from fuzztui.kernel.model.story import story
 from fuzztui.kernel.model.verdicts import verdict_of
@@ -57,12 +51,7 @@ from fuzztui.kernel.remote.mirrored import origin_of, run_name
 from fuzztui.kernel.wire.finding_kinds import CRASH, CRASHES, KINDS
 from fuzztui.kernel.wire.severity import beside
 from fuzztui.kernel.wire.verdicts import NEW, label
-from fuzztui.run.home.finding import is_run
-from fuzztui.run.observe.afl_names import ADDED
 from fuzztui.tools.status.status import figures_of_packages, status_dict
-
-if TYPE_CHECKING:
-    from fuzztui.features.watch.snapshot import Snapshot
 
 FRESH_S = 3.0
 """Seconds up to which ``status`` does not print the age of an instance's statistics."""
@@ -73,18 +62,16 @@ MAX_GROUPS = 50
 STEERED = 3
 """Number of commands whose receipts ``status`` lists, the latest ones."""
 
-LATEST = 10
-"""Maximum number of findings, peers and signals that ``status`` of a watched campaign lists."""
-
 
 def status(options: argparse.Namespace) -> int:
     """Print the status of a run or of an AFL output directory: a page of text or a JSON object."""
-    if (trees := afl_directories(options.run)) is not None:
+    if (trees := afl_directories(options.run, *options.also)) is not None:
         from fuzztui.features.watch.snapshot import snapshot
 
         seen = snapshot(trees)
         if options.json:
-            print(json.dumps(watched_object(options.run, seen), indent=2))
+            whole = watched_object(options.run, seen)
+            print(json.dumps({**whole, "run": None if options.also else whole["run"]}, indent=2))
         else:
             print(watched_text(options.run, seen))
         return DONE
@@ -106,100 +93,6 @@ def status(options: argparse.Namespace) -> int:
     else:
         print(status_text(run, now))
     return DONE
-
-
-def afl_directories(path: Path | None) -> Trees | None:
-    """Return the AFL output directory at ``path``; None for a run of fuzztui or anything else."""
-    if path is None or is_run(path) or not path.is_dir():
-        return None
-    with contextlib.suppress(WatchError):
-        trees = Trees([path])
-        return trees if trees.places() else None
-    return None
-
-
-def watched_object(path: Path, seen: Snapshot) -> dict[str, Any]:
-    """Return the object of ``status --json`` for a watched campaign.
-
-    ``age_s`` of an instance is the age of its statistics; None if unknown.
-    """
-    whole = {**status_dict(seen.state), "run": str(path), "pid": None}
-    for row, i in zip(whole["instances"], seen.state.instances.values(), strict=True):
-        age = seen.ages.get(i.id, -1.0)
-        row["age_s"] = round(age, 1) if age >= 0 else None
-        row["version"] = i.version
-        row["cpu"] = row["rss"] = None  # processes of a watched campaign are not measured
-    return {**whole, "problems": seen.problems}
-
-
-def watched_rows(path: Path, seen: Snapshot) -> list[tuple[str, str]]:
-    """Return the rows of ``status`` about a watched campaign."""
-    state, t = seen.state, totals(seen.state)
-    every = list(state.instances.values())
-    counts = Counter(i.state for i in every)
-    known = [age for age in seen.ages.values() if age >= 0]
-    span = dict.fromkeys(ago(age) for age in (min(known), max(known))) if known else ()
-    age = f"{' to '.join(span)} old" if known else "none"
-    others = sorted({p for i in every for p in i.peers} - {*state.instances, ADDED})
-    more = f" and {len(others) - LATEST} more" if len(others) > LATEST else ""
-    peers = [("peers", f"also imports from {', '.join(others[:LATEST])}{more}")] if others else []
-    reason = f" ({state.reason})" if state.reason else ""
-    unknown = "" if t.stats.execs_per_sec >= 0 else " (not measured yet)"
-    return [
-        ("campaign", f"{state.name}  [afl-fuzz]  {state.target}"),
-        ("state", f"{state.state}{reason}"),
-        ("instances", ", ".join(f"{n} {word}" for word, n in counts.items())),
-        ("figures", age),
-        ("elapsed", duration(state.t)),
-        ("execs", f"{t.stats.execs:,}  at {speed(t.stats.execs_per_sec)}{unknown}"),
-        ("corpus", f"{t.stats.corpus:,}"),
-        ("coverage", _cover(t)),
-        *_reported(t),
-        *found_rows(state),
-        *_signals(state, path),
-        *peers,
-        ("directory", str(path)),
-    ]
-
-
-def watched_text(path: Path, seen: Snapshot) -> str:
-    """Return the text that ``status`` prints about a watched campaign."""
-    state, every, rows = seen.state, seen.state.instances.values(), watched_rows(path, seen)
-    lines = [f"{name:<9} {brief(text)}" for name, text in rows]
-    for i in every:
-        age_of = seen.ages.get(i.id, -1.0)
-        lines.append(
-            f"  {brief(i.id):<9} {brief(i.state):<8} {ago(age_of) if age_of >= 0 else '-':>7} "
-            f"{i.stats.execs:>14,} execs {speed(i.execs_per_sec):>10} {i.corpus:>7,} corpus "
-            f"{i.crashes:>4,} crashes"
-        )
-        if i.state == "stalled":
-            lines.append(f"    {brief(i.reason)}")
-        if i.stats.other:
-            lines.append(f"    also reports {other_text(i)}")
-    latest = sorted(state.findings.values(), key=lambda f: f.t)[-LATEST:]
-    lines += [brief(f"  {f.category}: {finding_line(f)}") for f in reversed(latest)]
-    lines += [brief(f"  {problem}") for problem in seen.problems]
-    return "\n".join(lines)
-
-
-def finding_line(finding: Finding) -> str:
-    """Return the file of a finding, and what is known of it since it was run."""
-    place = f" at {finding.place}" if finding.place else ""
-    about = f"  {finding.title}{place}{beside(finding.severity)}" * is_examined(finding)
-    return f"{finding.key}{about}"
-
-
-def _signals(state: State, path: Path) -> Iterator[tuple[str, str]]:
-    """The row that counts crashes by the signals in their file names."""
-    rows = sorted(groups(state), key=lambda g: -len(g.findings))
-    counts = [
-        f"{len(g.findings):,} {signal_name(g.first.sig)}" for g in rows if is_by_signal(g.signature)
-    ]
-    if counts:
-        more = f" and {len(counts) - LATEST} more" if len(counts) > LATEST else ""
-        found = f"{', '.join(counts[:LATEST])}{more}"
-        yield "by signal", f"{found}, from the file names; run one: fuzztui repro {path} FILE"
 
 
 def status_object(run: Path, now: RunStatus) -> dict[str, object]:
@@ -252,8 +145,8 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
         ("elapsed", _elapsed(state, budget)),
         ("execs", f"{least}{t.stats.execs:,}{per_second}"),
         ("corpus", f"{least}{t.stats.corpus:,}{_for_comparisons(state)}"),
-        ("coverage", (least if t.stats.edges >= 0 else "") + _cover(t)),
-        *_reported(t, least),
+        ("coverage", (least if t.stats.edges >= 0 else "") + coverage_text(t)),
+        *figure_rows(t, least),
         *([("discovery", discovery_text(discovery))] if discovery else []),
         *([("CPU hour", _yields(yields))] if yields.whole.known else []),
         *_yield_rows(all_yields),
@@ -419,23 +312,6 @@ def _for_comparisons(state: State) -> str:
     """How many entries were made for a comparison; empty if none was."""
     made = sum(1 for _ in made_for_comparisons(state))
     return f", {made:,} of them for comparisons (fuzztui comparisons)" if made else ""
-
-
-def _reported(t: Totals, least: str = "") -> Iterator[tuple[str, str]]:
-    """Rows of the figures with a total. ``least``: text in front of the numbers (``at least ``)."""
-    for figure, number in titled(t.stats):
-        if figure.total and number >= 0:
-            yield figure.title, f"{least}{number:,}"
-
-
-def _cover(t: Totals) -> str:
-    cover = "-" if t.stats.edges < 0 else f"{t.stats.edges:,}"
-    if t.stats.edges >= 0 and t.stats.edges_total > 0:
-        cover += f" of {t.stats.edges_total:,}"
-    cover += " edges" if t.stats.edges >= 0 else ""
-    if t.stats.edges > 0 and t.stats.edges_total > 0:
-        cover += f" ({t.stats.edges / t.stats.edges_total:.1%})"
-    return ", ".join([cover, *(f"{n:,} {f.title}" for f, n in titled(t.stats, "edges"))])
 
 
 def _yield_rows(of: CampaignYields) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fuzztui.cli.mutant_lines import MIN_CHANGE, cut, percent
+from fuzztui.cli.mutant_lines import MIN_CHANGE, cut, excluded_text, percent
 from fuzztui.cli.mutants_rank import shown_change
 from fuzztui.cli.output import duration
 from fuzztui.cli.since import name_in_tree
@@ -195,7 +195,12 @@ def stage_rows(state: State) -> Iterator[tuple[str, str]]:
         ", ".join(f"{counts[name]:,} {words.get(name, name)}" for name in names if counts[name])
         for names in (PHASES[:_LIVE], PHASES[_LIVE:])
     )
-    yield "mutants", f"{len(state.mutants):,}" + (f": {live}" if live else "")
+    yield (
+        "mutants",
+        f"{len(state.mutants):,}"
+        + (f": {live}" if live else "")
+        + excluded_text(len(state.excluded_mutants)),
+    )
     if others:
         yield "others", others
     if view.waiting and mutants_can_run(state):

@@ -249,3 +249,21 @@ def test_a_log_brings_no_other_file_into_a_report(tmp_path: Path, cli) -> None:
     out, err = cli("mutants", "export", run, code=1)
     assert out == ""
     assert "id_rsa" in err
+
+
+def test_excluded_mutants_are_listed_and_exported_with_the_reason(
+    tmp_path: Path, source: Path, cli
+) -> None:
+    about = events_about(source)
+    excluded = [item("left out", 2, excluded=EVIL), item("guard", 1, excluded="a guard")]
+    run = run_of(tmp_path, *about[:4], ev.MutantsFound("main", "", "", str(source), excluded))
+    text = cli("mutants", "list", run).out
+    assert "2 excluded by pragma" in text
+    assert any(line.split()[0] == "excluded" and "a guard" in line for line in text.splitlines())
+    assert "\x1b" not in text
+    rows = {row["id"]: row for row in cli("mutants", "list", run, "--json").json}
+    assert (rows["guard"]["state"], rows["guard"]["reason"]) == ("excluded", "a guard")
+    assert "0 of 12 mutants; 2 excluded" in cli("mutants", "list", run, "state=excluded").out
+    found = mutants_of(exported(run))
+    assert found["guard"]["status"] == "Ignored"
+    assert found["guard"]["statusReason"] == "excluded by pragma: a guard"

@@ -139,3 +139,38 @@ def test_keep_takes_a_new_directory_only(tmp_path, capsys):
     assert main(["watch", str(fuzzer.path), "--keep", str(fuzzer.path / "kept")]) == USAGE
     assert "where nothing is written" in capsys.readouterr().err
     assert not (fuzzer.path / "kept").exists()
+
+
+@pytest.fixture
+def fleets(tmp_path):
+    """Two sync directories, each with a target of its own."""
+    for name in ("png", "jpg"):
+        fuzzer = Fuzzer(tmp_path / name / "out/main", ago=7200)
+        line = f"afl-fuzz -i in -o out -M main -- ./{name} @@"
+        found = fuzzer.start + 3000
+        fuzzer.write_stats(3600, command_line=line, last_find=found)
+        fuzzer.age(fuzzer.start + 3600)
+    return tmp_path / "png/out", tmp_path / "jpg/out"
+
+
+def test_several_targets_have_a_block_each_and_no_figure_of_both(fleets, cli):
+    text = cli("status", *fleets).out
+    assert re.search(r"target    png  .*/png/out\n.*0 of 1 running, 0/s, 1,000/s over", text)
+    assert "50 of 1,000 edges (5.0%), 12 entries, 0 crashes, 0 hangs, last find 10 min ago" in text
+    assert "-- ./jpg @@" in text
+    assert "\ncorpus" not in text
+    assert "\ncoverage" not in text
+    assert re.search(r"\nmachine   load .* GiB free", text)
+    whole = cli("status", *fleets, "--json").json
+    assert [(of["name"], of["instances"]) for of in whole["targets"]] == [
+        ("png", ["png:out:main"]),
+        ("jpg", ["jpg:out:main"]),
+    ]
+    assert (whole["targets"][0]["edges"], whole["targets"][0]["edges_total"]) == (50, 1000)
+    assert whole["coverage"]["covered"] is whole["run"] is None
+    assert whole["machine"]["disk_free"] > 0
+
+
+def test_only_directories_of_afl_are_shown_together(fleets, tmp_path, cli):
+    done = cli("status", *fleets, tmp_path, code=USAGE)
+    assert f"{tmp_path}: not all are AFL output directories" in done.err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 from fakes import WALL, Log
+from watched_lab import events_of, statistics_of
 
 from fuzztui.kernel.wire import events as ev
 
@@ -45,6 +46,17 @@ def fleet(
             ev.InstanceState("s7", "stalled", 5007, "no execution for 5 minutes", 2),
             dt=0.5,
         )
+    return log
+
+
+def fleets(many: int = 2) -> Log:
+    """Several targets that are watched at once."""
+    of = [
+        (f"{name}:main", f"/f/{name}/out/main", f"afl-fuzz -o out -M main -- ./{name} @@", {})
+        for name in ("tiffinfo", "djpeg", *(f"pdf{n}" for n in range(many - 2)))
+    ]
+    log = Log().add(*events_of(*of))
+    log.add(*statistics_of(*of), ev.MachineLoad(1.5, 2, 3 << 30), dt=10.0)
     return log
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from fakes import Log, running, started
-from fleet import NO_COMPILER, REASON, fleet, hello
+from fleet import NO_COMPILER, REASON, fleet, fleets, hello
 
 from fuzztui.features.findings.screen.actions import FindingContext
 from fuzztui.kernel.model.fold import apply
@@ -24,6 +24,7 @@ from fuzztui.tui.labels.facts import flow
 from fuzztui.tui.labels.instances import trouble, whole
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.screens.overview.tables import InstanceStrip
+from fuzztui.tui.screens.overview.tiles import Tiles
 
 WATCHED = "watched only: start the campaign with fuzztui to steer it"
 
@@ -488,3 +489,18 @@ async def test_an_instance_that_a_user_has_stopped_is_no_trouble(drive):
         await d.ready()
         assert d.row_keys(d.screen.instances)[0] == "main"
         assert d.app.status.troubled == 0
+
+
+async def test_each_of_several_targets_has_its_own_figures_and_no_total_mixes_them(drive):
+    async with drive(fleets(9), size=(80, 24), run=None, control=False) as d:
+        await d.until_shows("tiffinfo")
+        assert not d.screen.query_one(Tiles).display
+        assert [of.name for of in d.app.status.targets][:3] == ["tiffinfo", "djpeg", "pdf0"]
+        assert "and 1 more target" in d.text()  # a third of the lines has eight
+        assert "load 1.50 on 2 cores, 3.0 GiB free" in d.text()
+
+
+async def test_one_target_has_tiles(drive):
+    async with drive(fleet(3, watched=True), run=None, control=False) as d:
+        assert d.screen.query_one(Tiles).display
+        assert not d.app.status.targets

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from aimed import aimed
 from fakes import Log, running, started
-from fleet import fleet
+from fleet import fleet, fleets
 from hosted import HubLog, hosted
 from mixed import mixed
 from mutated import analysis, mutated
@@ -66,6 +66,8 @@ PICTURES = {
     "afl-two-80x24": Picture(NARROW, partial(fleet, 2), "j", "0:15:00"),
     "watched-120x40": Picture(USUAL, partial(fleet, watched=True), "j", "0:15:00", WATCHED),
     "watched-80x24": Picture(NARROW, partial(fleet, watched=True), "j", "0:15:00", WATCHED),
+    "targets-80x24": Picture(NARROW, partial(fleets, 3), shows="0:00:10", options=WATCHED),
+    "targets-120x40": Picture(USUAL, partial(fleets, 3), shows="0:00:10", options=WATCHED),
     "operators-80x24": Picture(NARROW, text_engine(MAIN), "6j"),
     "operators-120x40": Picture(USUAL, text_engine(THREE), "6j"),
     "overview-text-80x24": Picture(NARROW, text_engine(THREE), "1j"),

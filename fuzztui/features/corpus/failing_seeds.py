@@ -6,7 +6,6 @@ file is often an old crash or a regression test.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,13 +16,13 @@ from typing import Final
 from fuzztui.features.corpus.measure import Stopped, run_until
 from fuzztui.features.corpus.starting import StartProgress, in_thread
 from fuzztui.features.fuzzfirst.batch import CHUNK, AflBatch
-from fuzztui.features.fuzzfirst.showmap import InputResult
+from fuzztui.features.fuzzfirst.showmap import InputResult, read_input
 from fuzztui.kernel.base.atomic import replace_bytes
-from fuzztui.kernel.base.files import files_in, read_if_regular
+from fuzztui.kernel.base.files import files_in
 from fuzztui.kernel.base.signals import signal_name
 from fuzztui.kernel.base.text import several, visible
 from fuzztui.kernel.model.passive import SEEDS
-from fuzztui.kernel.wire.afl import entry_name
+from fuzztui.kernel.wire.afl import seed_name
 from fuzztui.kernel.wire.events import Message
 from fuzztui.kernel.wire.finding_kinds import CRASH, CRASHES, HANG, HANGS
 from fuzztui.run.campaign import Campaign
@@ -34,7 +33,6 @@ from fuzztui.run.triage.program import TargetProgram
 LISTED: Final = 20
 """Failing seeds that the message names."""
 
-MAX_SEED: Final = 1 << 20
 _FOLDERS: Final = {CRASH.category: CRASHES, HANG.category: HANGS}
 
 
@@ -127,12 +125,9 @@ def _failing(
 
 def _keep(directory: Path, number: int, one: _Failing) -> None:
     """Write a finding under a name as AFL's. Raises OSError."""
-    if (data := read_if_regular(one.file, MAX_SEED)) is None:
-        return
-    plain = re.sub(r"[^A-Za-z0-9._+-]", "_", one.file.name)[-100:] or "_"
-    sig = f"sig:{one.sig:02d}," if one.sig else ""
-    name = entry_name(number, f"{sig}time:0,execs:0,orig:{plain}")
-    replace_bytes(directory / _FOLDERS[one.outcome] / name, data, directory)
+    if (data := read_input(one.file)) is not None:
+        name = seed_name(number, one.file.name, one.sig)
+        replace_bytes(directory / _FOLDERS[one.outcome] / name, data, directory)
 
 
 def _how(one: _Failing) -> str:

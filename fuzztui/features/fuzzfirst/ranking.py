@@ -63,6 +63,8 @@ class Ranking:
         """Set when the process has read the sources, or has ended."""
         self.notes: list[str] = []
         self.figures: Mapping[str, float] = {}
+        self.excluded: list[SourceMutant] = []
+        """The mutants that a pragma excludes."""
         self.program, self.program_mutants = "", 0
         """The sum of the program's mutants, and their number; set when ``ready`` is."""
         self.shard: MutantsShard | None = None
@@ -109,6 +111,8 @@ class Ranking:
                 self.program, self.program_mutants = program, mutants
             case {"mutant": dict(fields)}:
                 self._found(SourceMutant(**fields))
+            case {"excluded": dict(fields)}:
+                self.excluded.append(SourceMutant(**fields))
             case {"figures": dict(figures)}:
                 self.figures = figures
             case {"error": str(message)}:
@@ -139,6 +143,7 @@ class RankedMutants:
             self.figures: Mapping[str, float] = dict(data["figures"])
             program, of = str(data["program"]), int(data["of"])
             self._mutants = [SourceMutant(**row) for row in data["mutants"]]
+            self.excluded = [SourceMutant(**row) for row in data.get("excluded", ())]
         except (LookupError, TypeError, ValueError, AttributeError) as e:
             raise SupervisorError(
                 f"{RANKED}: is damaged ({e}); remove the file, and start the hub again"
@@ -146,6 +151,7 @@ class RankedMutants:
         if shard:
             part = parse_shard(shard)
             self._mutants = [m for m in self._mutants if part.has(m.id)]
+            self.excluded = [m for m in self.excluded if part.has(m.id)]
             self.shard = MutantsShard("", part.number, part.of, of, program)
 
     async def run(self) -> None:
@@ -188,5 +194,6 @@ async def rank_once(campaign: Campaign, run_dir: RunDir, progress: Callable[[str
         "of": ranking.program_mutants,
         "figures": dict(ranking.figures),
         "mutants": [asdict(mutant) for mutant in mutants],
+        "excluded": [asdict(mutant) for mutant in ranking.excluded],
     }
     await asyncio.to_thread(replace_text, Path(path), json.dumps(data))

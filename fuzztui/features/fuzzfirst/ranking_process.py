@@ -66,11 +66,11 @@ def _rank(
     wanted = campaign.table("mutants")
     language = str(wanted["language"] or "")
     found = _generated(tree, sources, language)
-    mutants = [
-        m
-        for m in found.mutants
-        if reach.wants(m.file, m.line, wanted["functions"], covered=wanted["covered"])
-    ]
+
+    def is_here(m: SourceMutant) -> bool:
+        return reach.wants(m.file, m.line, wanted["functions"], covered=wanted["covered"])
+
+    mutants, excluded = ([*filter(is_here, of)] for of in (found.mutants, found.excluded))
     if not mutants:
         raise MutantError(f"nothing to mutate{_why(found, sources, reach)}")
     program = ProgramSum()
@@ -79,6 +79,7 @@ def _rank(
     if wanted["shard"]:
         shard = parse_shard(wanted["shard"])
         mutants = [mutant for mutant in mutants if shard.has(mutant.id)]
+        excluded = [mutant for mutant in excluded if shard.has(mutant.id)]
         if not mutants:
             raise SupervisorError(
                 f"mutants.shard: none of the {program.mutants:,} mutants is in {shard}; take fewer "
@@ -86,6 +87,8 @@ def _rank(
             )
         _say(shard=[shard.number, shard.of, program.mutants, program.hex])
     _say(program=[program.mutants, program.hex])
+    for mutant in excluded:
+        _say(excluded=asdict(mutant))
     check = _MutantCheck(campaign, tree, [name for name, _ in sources], checks)
     _say(ready=check.notes)
 

@@ -167,6 +167,9 @@ class MutantSupply:
         self._context.record(*(Message("info", note) for note in ranking.notes))
         if ranking.shard is not None:
             self._context.record(ranking.shard)
+        known = self._context.state.excluded_mutants
+        excluded = [(0.0, mutant) for mutant in ranking.excluded if mutant.id not in known]
+        self._context.record(*_listing(excluded, self._backend.tree, self._reach))
 
     async def _measure(self, seeds: list[Path]) -> BuildReach:
         """Return what the corpus reached when the ranking began: the order depends on it."""
@@ -311,6 +314,7 @@ def _listing(
                 "before": mutant.before,
                 "after": mutant.after,
                 "place": place,
+                **({"excluded": mutant.excluded} if mutant.excluded else {}),
                 **({"roadblock": mutant.roadblock, "hides": mutant.hides} if mutant.hides else {}),
             }
         )

@@ -47,7 +47,7 @@ AT_ONCE = 200
 """Findings that are reported in one pass."""
 
 
-class Reporter(Service):
+class TargetReporter(Service):
     """Reports to ``directory``, that of the target's instance in the whole campaign."""
 
     again_s = 1.0

@@ -17,7 +17,7 @@ TURN_S = 20.0
 """Seconds of a turn: much longer than it takes to pause and resume an engine."""
 
 
-class Turns(Service):
+class TargetTurns(Service):
     """Decides which targets run. A target without a turn rests: its engines are paused."""
 
     again_s = 1.0

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from fuzztui.kernel.base.text import short_labels
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
 from fuzztui.run.observe.afl_names import ADDED, parse_name
 from fuzztui.run.observe.passive import source_of
@@ -57,7 +58,7 @@ class Trees:
                     only.add(name)
             else:
                 self._roots[path] = None
-        self._labels = _labels(list(self._roots))
+        self._labels = short_labels(self._roots)
 
     @property
     def title(self) -> str:
@@ -160,20 +161,3 @@ def _holding_some(root: str) -> Iterator[str]:
     for name, _ in _folders(root):
         if next(_instances(f"{root}/{name}", None), None):
             yield f"{root}/{name}"
-
-
-def _labels(roots: list[str]) -> dict[str, str]:
-    """Return a short unique label for each: its name, preceded by as many parents as needed."""
-    parts = {root: root.strip("/").split("/") for root in roots}
-    deep = dict.fromkeys(roots, 1)
-
-    def label(root: str) -> str:
-        return "/".join(parts[root][-deep[root] :]) or "root"
-
-    while alike := [r for r, n in deep.items() if n < len(parts[r]) and _shared(r, label, roots)]:
-        deep |= {root: deep[root] + 1 for root in alike}
-    return {root: label(root) for root in roots}
-
-
-def _shared(root: str, label: Callable[[str], str], roots: Iterable[str]) -> bool:
-    return any(label(other) == label(root) for other in roots if other != root)

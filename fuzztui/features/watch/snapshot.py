@@ -9,10 +9,17 @@ from dataclasses import dataclass, replace
 from fuzztui.features.watch.directories import Trees
 from fuzztui.features.watch.history import Times, began, ended, found_at
 from fuzztui.features.watch.instance import WatchedInstance
-from fuzztui.features.watch.watcher import campaign_started, campaign_state
+from fuzztui.features.watch.watcher import campaign_started, campaign_state, machine_load
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.wire.events import CampaignEnded, CampaignState, Event, Record, Stats
+from fuzztui.kernel.wire.events import (
+    CampaignEnded,
+    CampaignState,
+    Event,
+    InstanceState,
+    Record,
+    Stats,
+)
 from fuzztui.run.observe.pace import UNKNOWN
 
 EVERY_S = 0.2
@@ -47,26 +54,29 @@ def snapshot(trees: Trees) -> Snapshot:
     now = time.time()
     times = Times({name: began(i, now) for name, i in instances.items()}, now)
     timed: list[tuple[float, Event]] = [(0.0, campaign_started(trees, instances, times.zero))]
-    for instance in instances.values():
+    for name, instance in instances.items():
+        timed.append((times.began(name), InstanceState(name, "running")))  # when it began
         for find in instance.old_findings():
             t = found_at(instance, find, times)
             timed += ((t, event) for event in instance.described(find))
     timed.sort(key=lambda pair: pair[0])
     end = max([t for t, _ in timed] + [ended(i, times) for i in instances.values()])
+    alive = any(i.alive for i in instances.values())
     problems = []
-    present: list[Event] = []
+    present: list[Event] = [machine_load(instances.values())]
     for name, instance in instances.items():
         present += instance.changed_state()
         if figures[name] is None:  # only file names contain the number of executions
             instance.newest_entries()
         stats = instance.figures.latest or Stats(name, execs_per_sec=UNKNOWN)
         corpus = stats.corpus or _files(f"{instance.path}/queue")
-        present.append(instance.counted(replace(stats, corpus=corpus)))
+        found = instance.figures.last_find
+        find_age = max(0.0, (now if alive else times.zero + end) - found) if found else -1.0
+        present.append(instance.counted(replace(stats, corpus=corpus, find_age=find_age)))
         if synced := instance.peers.look():
             present.append(synced)
         problems += instance.finds.problems
     state, reason = campaign_state(instances.values())
-    alive = any(i.alive for i in instances.values())
     present.append(CampaignState(state, reason) if alive else CampaignEnded(state, reason))
     timed += ((times.now if alive else end, event) for event in present)
     folded = State()

@@ -176,6 +176,12 @@ class WatchedStats:
         """The target's name in AFL's banner."""
         return self._file.values.get("afl_banner", "")[:200]
 
+    @property
+    def last_find(self) -> float:
+        """Unix time of the last entry that was not imported, by ``fuzzer_stats``; 0: unknown."""
+        found = self._whole("last_find")
+        return float(found) if FIRST_AFL < found <= self.written else 0.0
+
     def began(self, now: float) -> float:
         """Return the Unix time of 0 on the instance's own clock; 0: unknown.
 

@@ -6,7 +6,9 @@ screen, ``status`` and a replay can use it like any other.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -18,6 +20,7 @@ from fuzztui.features.watch.directories import Trees, WatchedDirectory
 from fuzztui.features.watch.history import Times, began, ended, history
 from fuzztui.features.watch.instance import STOPPED, UNSEEN, WatchedInstance
 from fuzztui.features.watch.queue import WatchedQueue
+from fuzztui.kernel.base.cpus import usable_cpus
 from fuzztui.kernel.base.text import ago, listed
 from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.wire.events import (
@@ -27,6 +30,7 @@ from fuzztui.kernel.wire.events import (
     CampaignState,
     CatchingUp,
     Event,
+    MachineLoad,
     Message,
     Stats,
 )
@@ -48,6 +52,9 @@ TREES_S = 4.0
 
 RETRY_S = 1.0
 """Seconds between two attempts to write to a full disk."""
+
+MACHINE_S = 10.0
+"""Minimum seconds between two records of the machine's load."""
 
 FLUSH_RECORDS = 2000
 
@@ -74,6 +81,8 @@ class CampaignWatcher:
         self._gone: set[str] = set()
         """Directories of instances that were deleted or renamed."""
         self._state: tuple[str, str] = ("", "")
+        self._machine = MachineLoad()
+        self._machine_due = 0.0
         self._zero = 0.0
         self._stop = False
         self._troubles = ErrorReporter("while watching", "", self._tell)
@@ -209,7 +218,14 @@ class CampaignWatcher:
 
     def _looked(self) -> list[Event]:
         events = [event for i in self._instances.values() for event in i.look()]
-        return [*events, *self._changed_directories()]
+        return [*events, *self._changed_machine(), *self._changed_directories()]
+
+    def _changed_machine(self) -> Iterator[MachineLoad]:
+        if self._machine_due <= (now := time.monotonic()) and self._state[0] != STOPPED:
+            before, self._machine = self._machine, machine_load(self._instances.values())
+            self._machine_due = now + MACHINE_S
+            if before != self._machine:
+                yield self._machine
 
     def _changed_directories(self) -> Iterator[Message]:
         """Yield messages about directories that have disappeared or come back since the last pass.
@@ -268,6 +284,16 @@ def _left_out(queues: Iterable[WatchedQueue]) -> Iterator[Message]:
     if unsought := sum(len(q.wanted) for q in every):
         text = f"{unsought:,} ancestors of findings, in queues of peers, were not searched"
         yield Message("info", text)
+
+
+def machine_load(instances: Iterable[WatchedInstance]) -> MachineLoad:
+    """Return load and free disk of this machine, rounded so that they change rarely."""
+    free = []
+    for directory in {os.path.dirname(i.path) for i in instances}:  # noqa: PTH120
+        with contextlib.suppress(OSError):
+            free.append(shutil.disk_usage(directory).free)
+    load = round(os.getloadavg()[0], 1)
+    return MachineLoad(load, usable_cpus(), min(free) >> 26 << 26 if free else -1)
 
 
 def campaign_started(

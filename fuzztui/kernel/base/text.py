@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 _MAX_S = 1e12
 
@@ -125,3 +125,21 @@ def different_parts(old: str, new: str, around: int, most: int = sys.maxsize) ->
         return f"{'…' if begin else ''}{part}{'…' if left else ''}"
 
     return cut(old), cut(new)
+
+
+def short_labels(paths: Iterable[str]) -> dict[str, str]:
+    """Return a short unique label for each path: its name, after as many parents as needed."""
+    roots = list(paths)
+    parts = {root: root.strip("/").split("/") for root in roots}
+    deep = dict.fromkeys(roots, 1)
+
+    def label(root: str) -> str:
+        return "/".join(parts[root][-deep[root] :]) or "root"
+
+    while alike := [r for r, n in deep.items() if n < len(parts[r]) and _shared(r, label, roots)]:
+        deep |= {root: deep[root] + 1 for root in alike}
+    return {root: label(root) for root in roots}
+
+
+def _shared(root: str, label: Callable[[str], str], roots: Iterable[str]) -> bool:
+    return any(label(other) == label(root) for other in roots if other != root)

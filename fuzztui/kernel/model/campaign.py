@@ -7,16 +7,21 @@ from fuzztui.kernel.model.folding import EventFold, never
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.model.stats import count, finite
 from fuzztui.kernel.wire.events import (
+    PRINTED,
     UNGUIDED,
     BudgetSet,
     CampaignEnded,
     CampaignStarted,
     CampaignState,
     CatchingUp,
+    MachineLoad,
     Message,
     RecordsLost,
     SupervisorStarted,
 )
+
+MAX_WARNINGS = 30
+"""Warnings of an instance since its start that are kept: the first ones."""
 
 MAX_PAUSES = 100
 """Pauses of the campaign that are remembered: the latest ones."""
@@ -70,6 +75,12 @@ def _catching_up(state: State, e: CatchingUp, touched: ChangesBuilder) -> None:
     touched.campaign = True
 
 
+def _machine_load(state: State, e: MachineLoad, touched: ChangesBuilder) -> None:
+    state.machine_load, state.disk_free = max(finite(e.load), -1.0), max(count(e.disk_free), -1)
+    state.machine_cores = max(count(e.cores), 0)
+    touched.campaign = True
+
+
 def _set_state(state: State, name: str, reason: str) -> None:
     state.state, state.reason = name, reason
     if name == "paused":
@@ -83,9 +94,12 @@ def _set_state(state: State, name: str, reason: str) -> None:
 
 
 def _message(state: State, e: Message, touched: ChangesBuilder) -> None:
-    """Set why an instance is unguided. Other messages are in ``recent`` only."""
+    """Note why an instance is unguided, and its warnings. Others are in ``recent`` only."""
     if e.about == UNGUIDED and e.instance:
         instance(state, e.instance, touched).unguided = e.text
+    if e.about == PRINTED and e.instance:
+        i = instance(state, e.instance, touched)
+        i.warnings = [*i.warnings, e.text][:MAX_WARNINGS]  # a checkpoint may contain the old list
 
 
 def _records_lost(state: State, e: RecordsLost, touched: ChangesBuilder) -> None:
@@ -100,6 +114,7 @@ FOLDS = (
     EventFold(CampaignState, _campaign_state),
     EventFold(CampaignEnded, _campaign_ended),
     EventFold(CatchingUp, _catching_up, never),
+    EventFold(MachineLoad, _machine_load, never),
     EventFold(Message, _message),
     EventFold(RecordsLost, _records_lost),
 )

@@ -16,6 +16,7 @@ from typing import Any, Final
 from fuzztui.kernel.model.measured import unguided
 from fuzztui.kernel.model.selectors import SEVERAL_TARGETS
 from fuzztui.kernel.model.state import Entry, Instance, State
+from fuzztui.kernel.model.watched_targets import watched_targets
 
 LEVEL: Final = 0.95
 """Confidence of the bound."""
@@ -50,11 +51,13 @@ def discovery_rate(state: State) -> DiscoveryRate | None:
 
     It is unknown if records of the log are lost, while mutants of the program are fuzzed (their
     trials are not the target's), if no trial has executed instrumented code, and after a restart of
-    afl-fuzz: some versions count from 0 again. So it is for several targets together.
+    afl-fuzz: some versions count from 0 again; and of several targets together.
     Inputs imported from another instance are no discoveries. An edge that two instances find
     counts twice, so that the bound is rather too high.
     """
     if state.lost or state.stage or unguided(state) or state.engine == SEVERAL_TARGETS:
+        return None
+    if len(watched_targets(state)) > 1:
         return None
     trials = dict.fromkeys(state.instances, 0)
     for instance in state.instances.values():

@@ -118,9 +118,19 @@ def _count_property_kills(
     touched.campaign = True
 
 
+EXCLUDED = "excluded"
+"""State of a mutant that a pragma in the source excludes."""
+
+
 def bare(state: State, key: str) -> Mutant:
     """Return a mutant of which only the id is known."""
     return Mutant(key, "", "", "", -1, "", "", "", "", state.t, state.seq)
+
+
+def excluded_mutants(state: State) -> list[Mutant]:
+    """Return the mutants that a pragma excludes."""
+    every = list(state.excluded_mutants.items())
+    return [changed(bare(state, key), place) for key, place in every]
 
 
 def _text(item: dict[str, Any], name: str) -> str:
@@ -179,6 +189,11 @@ def mutants_found(state: State, e: MutantsFound, touched: ChangesBuilder) -> Non
             "after": _text(item, "after"),
             "static": item.get("static") is True,
         }
+        if excluded := _text(item, "excluded"):
+            state.excluded_mutants[key] = {**place, "state": EXCLUDED, "reason": excluded}
+            touched.campaign = True
+            continue
+        state.excluded_mutants.pop(key, None)
         change = _text(item, "before"), _text(item, "after")
         place["accepted"] = _is_accepted(state, key, *change)
         if "place" in item:
@@ -325,6 +340,8 @@ class Summary:
     """The two replace ``pending`` after the campaign's end. ``never_reached``: no input reached the
     mutant. ``not_run``: there are inputs that may kill the mutant, but it was not run on them,
     because the budget was used up or the campaign was stopped."""
+    excluded: int = 0
+    """Mutants that a pragma in the source excludes; they are not in ``total``."""
     scored: tuple[int, int] = (0, 0)
     """Numerator and denominator of ``score``."""
     could_run: bool = True
@@ -393,6 +410,7 @@ def _by_state(state: State) -> Summary:
         total=total,
         accepted=state.accepted_survivors,
         static=state.static_mutants,
+        excluded=len(state.excluded_mutants),
         score=score_of(killed, made),
         adjusted=score_of(killed, made - counts["skipped"] - counts["equivalent"]),
         scored=(killed, made),
@@ -527,6 +545,7 @@ def mutants_dict(state: State) -> dict[str, Any] | None:
         **{word: getattr(summary, word) for word in _COUNTED},
         "score": summary.score,
         "adjusted_score": summary.adjusted,
+        "excluded": summary.excluded,
         "shard": shard_dict(state),
         "exact": summary.exact,
         "unsettled": summary.unsettled if summary.unsettled >= 0 else None,

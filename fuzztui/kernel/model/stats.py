@@ -130,6 +130,8 @@ def instance_state(state: State, e: InstanceState, touched: ChangesBuilder) -> N
     i = instance(state, e.instance, touched)
     i.state, i.reason = e.state, e.reason
     i.pid, i.restarts = count(e.pid), max(count(e.restarts), 0)
+    if e.state == "starting":
+        i.warnings = []
     if e.state not in GONE_STATES:
         i.ended_t = -1.0
         i.began_t = state.t if i.began_t < 0 and e.state == "running" else i.began_t

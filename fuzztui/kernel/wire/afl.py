@@ -36,6 +36,9 @@ OLD_NAMES = {
 }
 """AFL 2.5x's names of today's keys in ``fuzzer_stats`` and columns of ``plot_data``."""
 
+OPTIONS = "+Aa:b:B:c:CdDe:E:hi:I:f:F:g:G:l:L:m:M:nNOo:p:P:RQs:S:t:T:UuV:WXx:YZz"
+"""All options of afl-fuzz, in the syntax of ``getopt``."""
+
 MAX_COMMAND_LINE = 8000
 """Characters of a command line in the log."""
 
@@ -44,7 +47,7 @@ NOT_SHOWN = {
     "fuzz_time", "calibration_time", "cmplog_time", "sync_time", "trim_time", "execs_per_sec",
     "execs_ps_last_min", "pending_favs", "corpus_found", "corpus_imported", "corpus_variable",
     "bitmap_cvg", "total_tmout", "last_find", "last_crash", "last_hang",
-    "execs_since_crash", "exec_timeout", "slowest_exec_ms", "peak_rss_mb", "cpu_affinity",
+    "execs_since_crash", "exec_timeout", "slowest_exec_ms", "peak_rss_mb",
     "var_byte_count", "havoc_expansion", "auto_dict_entries", "testcache_size", "testcache_count",
     "testcache_evict", "afl_banner", "afl_version", "target_mode", "command_line",
     "failed_inputs", "find_age",
@@ -161,6 +164,13 @@ def other_numbers(values: Mapping[str, Any]) -> dict[str, float]:
 def entry_name(number: int, rest: str) -> str:
     """Return the name of a file with this id: ``id:000012,rest``."""
     return f"id:{number:06d},{rest}"
+
+
+def seed_name(number: int, name: str, sig: int = 0) -> str:
+    """Return the name of a copy of the seed ``name``; ``sig``: the signal that it causes."""
+    # A comma or colon would end the name in parsers of AFL's file names.
+    plain = re.sub(r"[^A-Za-z0-9._+-]", "_", name)[-100:] or "_"
+    return entry_name(number, f"{f'sig:{sig:02d},' if sig else ''}time:0,execs:0,orig:{plain}")
 
 
 def id_of(name: str, digits: int = 1) -> int:

@@ -44,7 +44,7 @@ from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.instances.launcher import Launch, Launcher, instance_names, trials_share
 from fuzztui.run.observe.stats_reader import StatsSource
 from fuzztui.run.process.identity import ProcessId
-from fuzztui.run.process.library import steering_library, text_library
+from fuzztui.run.process.library import pace_library, steering_library, text_library
 from fuzztui.run.process.service import ServiceContext
 from fuzztui.run.triage.afl import AflTriage
 
@@ -106,6 +106,7 @@ class AflFuzz(Launcher):
     def __init__(self) -> None:
         self._library: tuple[Path | None, str] | None = None
         self._text: Path | None = None
+        self._pace: Path | None = None
         self._lines: dict[str, str] = {}
         """The command lines of instances, by name."""
 
@@ -129,6 +130,14 @@ class AflFuzz(Launcher):
         self._library = steering_library(progress)
         if reason := self._library[1]:
             progress(f"queue entries cannot be skipped or promoted: {reason}")
+        if campaign.engine["max_speed"]:
+            plans = (self._plan(campaign, n) for n in range(campaign.instances))
+            if any(MOPT in plan.options.flags | plan.for_all.flags for plan in plans):
+                raise SupervisorError(
+                    f"{campaign.file}: engine.max_speed: afl-fuzz cannot combine the custom "
+                    "mutator that limits its speed with -L (MOpt): remove one of the two"
+                )
+            self._pacer(progress)
         if campaign.table("text"):
             self._text, reason = text_library(progress)
             if reason:
@@ -168,12 +177,17 @@ class AflFuzz(Launcher):
             *options,
             *("--", *own.target["command"]),
         ]
-        mutators = [*filter(None, (plan.library, self._mutator() if plan.textual else None))]
+        speed: int = campaign.engine["max_speed"]
+        paced = self._pacer() if speed else None
+        text = self._mutator() if plan.textual else None
+        mutators = [*filter(None, (plan.library, text, paced))]
         cpu_given = "-b" in Options((tuple(options),)).flags
         pinned = cpu_given or bool(campaign.engine["pin"])
         env = _environment(plan, run_dir, name, mutators, pinned=pinned)
         if campaign.engine["pin"] and not cpu_given:
             env = {"AFL_TRY_AFFINITY": "1", **env}
+        if speed:
+            env["FUZZTUI_MAX_SPEED"] = str(speed)
         if plan.textual:
             env |= _textual(campaign, run_dir, directory, options)
         assignments = [f"{key}={value}" for key, value in env.items()]
@@ -267,6 +281,14 @@ class AflFuzz(Launcher):
         if self._library is None or ((path := self._library[0]) and not path.exists()):
             self._library = steering_library()
         return self._library
+
+    def _pacer(self, progress: Callable[[str], None] = lambda _: None) -> Path:
+        """The library that limits the speed. Raises :class:`SupervisorError` if there is none."""
+        if self._pace is None or not self._pace.exists():
+            self._pace, reason = pace_library(progress)
+            if self._pace is None:
+                raise SupervisorError(f"engine.max_speed: {reason}")
+        return self._pace
 
     def _mutator(self) -> Path:
         """The text library, compiled if necessary. Raises OSError if that fails."""

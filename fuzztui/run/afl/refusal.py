@@ -14,9 +14,13 @@ from pathlib import Path
 from fuzztui.kernel.base.files import closing_fd, open_regular, read_tail
 
 _TAIL = 256 * 1024
-_START = "fuzztui: starts "
+START = "fuzztui: starts "
+"""Precedes the output of each process in ``worker.log``, with its command line."""
 
-_NOISE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]|[\x0e\x0f\r]")
+TOO_LONG = f"{START}(its first words were too many)"
+"""The first line of a ``worker.log`` that was emptied, in the middle of a process's output."""
+
+NOISE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]|[\x0e\x0f\r]")
 _ABORT = re.compile(
     r"PROGRAM ABORT : (?P<why>.*?)\s*Location :"
     r"|SYSTEM ERROR : (?P<what>.*?)\s*Stop location :[^\n]*\s*OS message : (?P<os>[^\n]*)"
@@ -96,7 +100,7 @@ def begin_log(directory: Path, command_line: str) -> None:
     """Write the command line of a new process to ``worker.log``. Raises OSError."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
     with closing_fd(open_regular(directory / "worker.log", flags)) as fd:
-        os.write(fd, f"\n{_START}{command_line}\n".encode())
+        os.write(fd, f"\n{START}{command_line}\n".encode())
 
 
 def shorten_log(directory: Path, limit: int = 8 << 20) -> None:
@@ -109,7 +113,7 @@ def shorten_log(directory: Path, limit: int = 8 << 20) -> None:
         return
     with closing_fd(open_regular(path, os.O_WRONLY | os.O_APPEND)) as fd:
         os.ftruncate(fd, 0)
-        os.write(fd, f"\n{_START}(its first words were too many)\nFuzzing test case #\n".encode())
+        os.write(fd, f"\n{TOO_LONG}\nFuzzing test case #\n".encode())
 
 
 def reason_of(printed: str) -> str:
@@ -161,4 +165,4 @@ def shortage_of(directory: Path) -> str:
 def _printed(directory: Path) -> str:
     """The output of the last process that was started here."""
     text = read_tail(directory / "worker.log", _TAIL)
-    return _NOISE.sub("", text.rpartition(f"\n{_START}")[2])
+    return NOISE.sub("", text.rpartition(f"\n{START}")[2])

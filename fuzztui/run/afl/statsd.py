@@ -25,6 +25,7 @@ from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.files import read_json
 from fuzztui.kernel.model.state import Instance
 from fuzztui.kernel.wire.events import Message, Stats
+from fuzztui.run.afl.printed_warnings import PrintedWarnings
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.observe.fuzzer_stats import own_rate, to_stats, whole
 from fuzztui.run.observe.pace import FILES_S, UNKNOWN, Pace
@@ -113,6 +114,7 @@ class Gauges(StatsSource):
         self._lost_cycles = min(bounds.whole(memory.get("lost_cycles"), 0), MOST)
         """Cycles that afl-fuzz no longer counts."""
         self._notes: list[Message] = []
+        self._warnings = PrintedWarnings(run_dir.instance(name), name, known.warnings)
         self._port = statsd_port(run_dir, name)
         self._socket = _listen(self._port)
         self._again_at = self._live_at + AGAIN_S
@@ -148,9 +150,9 @@ class Gauges(StatsSource):
         return stats
 
     def notes(self) -> list[Message]:
-        """Return messages that statistics are delayed, or are up to date again."""
+        """Return messages about statistics that are delayed, and what afl-fuzz has warned of."""
         notes, self._notes = self._notes, []
-        return notes
+        return [*notes, *self._warnings.look()]
 
     def interrupted(self) -> None:
         """Note a pause or a restart, which no rate spans."""

@@ -16,11 +16,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
+from fuzztui.kernel.wire.afl import OPTIONS
+
 MOPT = "-L"
 """The option for MOpt, AFL++'s mutation scheduler; afl-fuzz rejects it with custom mutators."""
-
-OPTIONS = "+Ab:B:c:CdDe:E:hi:I:f:F:g:G:l:L:m:M:nNOo:p:P:RQs:S:t:T:UV:WXx:YZ"
-"""All options of afl-fuzz, in the syntax of ``getopt``."""
 
 _SCHEDULES = ("explore", "exploit", "coe", "rare", "lin", "quad", "seek", "fast")
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from pathlib import Path
 from fuzztui.kernel.base.atomic import replace_bytes
 from fuzztui.kernel.base.files import closing_fd
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.wire.afl import entry_name, id_of
+from fuzztui.kernel.wire.afl import id_of, seed_name
 from fuzztui.kernel.wire.commands import AddSeed
 from fuzztui.kernel.wire.events import CommandApplied
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
@@ -128,7 +127,4 @@ def _next_id(queue: Path) -> int:
 
 def _put(queue: Path, number: int, name: str, seed: bytes) -> None:
     """Written next to the queue and renamed into it: readers see complete files only."""
-    # A comma or colon would end the name in parsers of AFL's file names.
-    plain = re.sub(r"[^A-Za-z0-9._+-]", "_", name)[-100:] or "_"
-    file = queue / entry_name(number, f"time:0,execs:0,orig:{plain}")
-    replace_bytes(file, seed, queue.parent)
+    replace_bytes(queue / seed_name(number, name), seed, queue.parent)

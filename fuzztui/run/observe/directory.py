@@ -18,6 +18,7 @@ from pathlib import Path
 
 from fuzztui.kernel.model.state import Entry, Finding, State
 from fuzztui.kernel.wire.events import (
+    PRINTED,
     EntriesSeeded,
     EntryDescribed,
     EntrySaved,
@@ -220,7 +221,7 @@ class _Instance:
         if mutators := self.mutators.look(last=last):
             yield mutators
         stats = self.stats.look(last=last)
-        yield from self.stats.notes()
+        yield from self.without_findings(self.stats.notes())
         if stats:
             # A resumed AFL counts crashes from 0 again, so the number of files may be greater.
             crashes = max(stats.crashes, self.finds.count(CRASHES))
@@ -228,7 +229,7 @@ class _Instance:
             yield replace(stats, crashes=crashes, hangs=hangs)
 
     def without_findings(self, found: Sequence[Event]) -> list[Event]:
-        """In a mutant's turn, leave out seeds and findings; else return all events.
+        """In a mutant's turn, leave out seeds, findings and warnings; else return all events.
 
         An input that crashes a mutant is not a finding; the transfer runs it on the target. Each
         turn starts with the entries of the turns before: one ``EntriesSeeded`` reports them all.
@@ -241,7 +242,8 @@ class _Instance:
         for event in found:
             seed = isinstance(event, EntrySaved) and str(event.id) in seeds
             seed |= isinstance(event, EntryDescribed) and event.reasons[:1] == ["seed"]
-            if not seed and not isinstance(event, (FindingSaved, FindingDescribed)):
+            printed = isinstance(event, Message) and event.about == PRINTED
+            if not (seed or printed or isinstance(event, (FindingSaved, FindingDescribed))):
                 news.append(event)
         return news
 

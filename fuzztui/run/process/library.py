@@ -52,6 +52,7 @@ class Library:
 
 
 STEER = Library("steer", "steers afl-fuzz", (_AFL / "steer.c",))
+PACE = Library("pace", "limits executions per second", (_AFL / "pace.c",))
 TEXT = Library(
     "text",
     "mutates text",
@@ -87,6 +88,11 @@ def text_library(progress: Progress = _silent) -> tuple[Path | None, str]:
     The library also contains the text mutators and splicing for use with ctypes.
     """
     return _library(TEXT, progress)
+
+
+def pace_library(progress: Progress = _silent) -> tuple[Path | None, str]:
+    """Return the custom mutator that limits executions per second, or None and the reason."""
+    return _library(PACE, progress)
 
 
 def counter_library(progress: Progress = _silent) -> tuple[Path | None, str]:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from fuzztui.kernel.base.files import read_regular
 from fuzztui.kernel.base.renamed_folders import present_file
+from fuzztui.kernel.wire.afl import OPTIONS
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
 from fuzztui.run.campaign import Campaign
-from fuzztui.run.campaign.fleet import OPTIONS
 from fuzztui.run.campaign.rundir import SupervisorError
 
 HANG_S = 1.0

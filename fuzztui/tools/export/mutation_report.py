@@ -10,6 +10,7 @@ from typing import Any, Final
 from fuzztui import __version__
 from fuzztui.kernel.base.text import visible
 from fuzztui.kernel.model.mutants import (
+    EXCLUDED,
     NOT_RUN,
     REACHED,
     UNKNOWN_REACH,
@@ -123,6 +124,8 @@ def _status(
     if decided == "killed" or (killers and decided in ("alive", "pending")):
         how = mutant.oracle or next(iter(killers.values()), "")
         return ("Timeout" if how == "timeout" else "Killed"), mutant.detail or how
+    if decided == EXCLUDED:
+        return "Ignored", f"excluded by pragma: {mutant.reason}"
     if not has_run:
         return "Pending", ""
     if mutant.stage and decided != "alive":

@@ -27,6 +27,7 @@ from fuzztui.kernel.model.selectors import (
 from fuzztui.kernel.model.state import Instance, State
 from fuzztui.kernel.model.story import story, story_dicts
 from fuzztui.kernel.model.verdicts import given_about, verdict_of
+from fuzztui.kernel.model.watched_targets import targets_list
 from fuzztui.kernel.model.yields import Yields, campaign_yields, yields_dict
 from fuzztui.kernel.wire.finding_kinds import kind_of
 
@@ -71,6 +72,12 @@ def status_dict(state: State) -> dict[str, Any]:
             for i in state.instances.values()
         ],
         "hosts": hosts_list(state, found),
+        "targets": targets_list(state),
+        "machine": {
+            "load": _or_none(state.machine_load),
+            "cores": state.machine_cores or None,
+            "disk_free": _or_none(state.disk_free),
+        },
         "pending_commands": pending_commands(state),
         "receipts": receipts_list(state),
         "at_least": state.lost > 0,
@@ -146,6 +153,7 @@ def _instance_dict(
         "execs_per_sec": _or_none(per_second),
         "corpus": i.corpus,
         **{kind.label: files_of(kind, i, found) for kind in map(kind_of, found)},
+        "core": _or_none(i.stats.core),
         "cpu": i.cpu if is_reached(state, i) else None,
         "rss": i.rss if is_reached(state, i) else None,
         "yield": None if yields is None else yields_dict(yields),
@@ -158,6 +166,7 @@ def _instance_dict(
         "binary": i.binary or None,
         "options": i.options or None,
         "command_line": i.command_line or None,
+        "warnings": i.warnings,
         "passive": i.passive or None,
         "received": i.received if i.passive else None,
         "peers": i.peers,

@@ -199,6 +199,7 @@ def whole(instance: Instance, state: State, status: Status) -> list[Fact]:
         figures_.append(("restarts", f"{instance.restarts:,}"))
     if instance.capabilities:
         figures_.append(("supports", ", ".join(instance.capabilities)))
+    figures_ += [("warning", warning) for warning in instance.warnings]
     if instance.command_line:
         figures_.append(("command", instance.command_line))
     if not status.watched:  # there every grey key shows the reason

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 from fuzztui.kernel.model.finding_tallies import FindingTally, tallies
@@ -20,6 +20,7 @@ from fuzztui.kernel.model.selectors import (
 )
 from fuzztui.kernel.model.stall import advice, quiet_s, stall_after
 from fuzztui.kernel.model.state import NO_STATS, Instance, State
+from fuzztui.kernel.model.watched_targets import WatchedTarget, machine_text, watched_targets
 from fuzztui.kernel.model.yields import CampaignYields, campaign_yields
 from fuzztui.kernel.wire.events import MutationStats, Stats
 from fuzztui.tui.base import format
@@ -102,6 +103,10 @@ class Status:
     """Whether this is a watched campaign of someone else."""
     hosts: Mapping[str, HostSummary] = field(default_factory=dict)
     """The hosts of a campaign on several machines, by name."""
+    targets: Sequence[WatchedTarget] = ()
+    """The targets of watched instances, if they have several: totals would mix them."""
+    machine: str = ""
+    """Load and free disk of a watcher's machine, as text."""
     campaigns: int = 1
     """Number of campaigns that are watched together; times and totals cover all of them."""
     ended: str = ""
@@ -239,6 +244,7 @@ def status_of(
     quiet = quiet_s(state, now)
     quiet = quiet if quiet >= stall_after(state) else 0.0
     found = tallies(state) if found is None else found
+    targets = watched_targets(state)
     return Status(
         name=state.name,
         engine=state.engine,
@@ -276,6 +282,8 @@ def status_of(
         alive=alive,
         watched=watched,
         hosts=host_summaries(state, found) if state.hosts else {},
+        targets=targets if len(targets) > 1 else (),
+        machine=machine_text(state.machine_load, state.machine_cores, state.disk_free),
         campaigns=max(1, len({tree_of(i) for i in instances})),
         lost=state.lost,
         ended=ended,

@@ -112,3 +112,38 @@ def test_languages(tmp_path):
 def test_nothing_is_printed(source, capsys):
     generate(source(C))
     assert capsys.readouterr().out == ""
+
+
+PRAGMAS = """\
+int sign(int n) {
+    if (n < 0)  // pragma: no mutate: a guard
+        return -1;
+    if (n > 9) { /* pragma: no mutate: large numbers */
+        n = n - 1;
+        if (n) { n = 1; }
+    }
+    const char *text = "// pragma: no mutate";
+    return n > 0;
+}
+"""
+
+
+def test_pragmas_exclude_a_line_or_the_block_that_a_brace_opens(source):
+    found = generate(source(PRAGMAS), name="a.c")
+    reasons = {(m.line, m.excluded) for m in found.excluded}
+    assert {(2, "a guard"), (5, "large numbers"), (6, "large numbers")} <= reasons
+    assert {line for line, _ in reasons} <= {2, 4, 5, 6, 7}
+    assert {m.line for m in found.mutants} >= {1, 3, 9}
+    assert not {m.line for m in found.mutants} & {2, 4, 5, 6, 7}
+
+
+def test_pragmas_of_python_are_read_by_pythons_rules(source):
+    text = "def f(a):  # pragma: no mutate: why\n    return a + 1\nx = 1 + 1\n"
+    found = generate(source(text, "a.py"))
+    assert {m.line for m in found.excluded} == {1, 2}
+    assert {m.line for m in found.mutants} == {3}
+
+
+def test_a_pragma_without_a_reason_is_refused(source):
+    with pytest.raises(MutantError, match=r"a\.c:2: .*write pragma: no mutate: REASON"):
+        generate(source("int a;\nint b = 1; // pragma: no mutate\n"))

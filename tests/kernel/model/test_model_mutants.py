@@ -9,6 +9,7 @@ from restored import restored
 from fuzztui.kernel.model.checkpoint import CheckpointMark, to_json
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.mutants import (
+    EXCLUDED,
     NOT_RUN,
     RAN,
     REACHED,
@@ -16,6 +17,7 @@ from fuzztui.kernel.model.mutants import (
     UNREACHED,
     WAITS,
     Knowledge,
+    excluded_mutants,
     knowledge,
     mutants_summary,
     nearest,
@@ -334,3 +336,21 @@ def test_after_the_end_none_is_pending(unsettled):
     groups = survivors(state.mutants.values(), known)
     assert sum(map(len, groups.values())) == summary.left == 4
     assert summary.exact is not bool(unsettled)
+
+
+def test_mutants_that_a_pragma_excludes_are_in_no_count_and_in_checkpoints():
+    out = {"id": "e", "line": 6, "operator": "math", "before": "1", "after": "2"}
+    event = ev.MutantsFound("main", "lib", "l.py", "/p/l.py", [{**out, "excluded": "a guard"}])
+    state = fold(FOUND, event)
+    state = restored(json.loads(json.dumps(to_json(state))))
+    (excluded,) = excluded_mutants(state)
+    assert (excluded.id, excluded.state, excluded.reason) == ("e", EXCLUDED, "a guard")
+    assert (excluded.file, excluded.line, excluded.after) == ("l.py", 6, "2")
+    assert "e" not in state.mutants
+    summary = mutants_summary(state)
+    assert (summary.excluded, summary.total) == (1, len(FOUND.mutants))
+    assert status_dict(state)["mutants"]["excluded"] == 1
+    # The pragma was removed.
+    state = fold(ev.MutantsFound("main", "lib", "l.py", "/p/l.py", [out]), state=state)
+    assert "e" in state.mutants
+    assert excluded_mutants(state) == []

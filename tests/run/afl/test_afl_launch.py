@@ -54,6 +54,7 @@ def campaign(home: RunDir, instances: int = 1, trials: int = 0, seed: int = 7, *
         "options": {},
         "afl_path": None,
         "pin": False,
+        "max_speed": 0,
     }
     for name, value in tables.items():
         table = target if name in target else engine
@@ -241,6 +242,13 @@ def test_a_processor_of_the_users_choice(afl, home):
     assert "AFL_NO_AFFINITY" not in pinned
     assert pinned["AFL_TRY_AFFINITY"] == "1"
     assert "AFL_TRY_AFFINITY" not in started(afl, home, pin=True, extra_args=["-b", "1"]).env
+
+
+def test_a_limit_of_the_speed_is_a_custom_mutator(afl, home):
+    assert "FUZZTUI_MAX_SPEED" not in started(afl, home).env
+    env = started(afl, home, max_speed=50).env
+    assert env["FUZZTUI_MAX_SPEED"] == "50"
+    assert "/pace-" in env["AFL_CUSTOM_MUTATOR_LIBRARY"].split(";")[-1]
 
 
 def test_the_variables_of_afl_are_documented():

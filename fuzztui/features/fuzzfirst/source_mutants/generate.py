@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
+from fuzztui.engines.mutants.pragmas import PragmaError
 from fuzztui.features.fuzzfirst.source_mutants.apply import changed_lines
 from fuzztui.features.fuzzfirst.source_mutants.messages import Messages
+from fuzztui.features.fuzzfirst.source_mutants.pragmas import excluded_lines
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant, squeezed
 
 LANGUAGES = {
@@ -34,6 +36,8 @@ class Generated:
     mutants: list[SourceMutant] = field(default_factory=list)
     blank: int = 0
     """Mutants left out because they differ from the original or another mutant only in blanks."""
+    excluded: list[SourceMutant] = field(default_factory=list)
+    """Mutants left out because of a pragma, with its reason."""
     messages: int = 0
     """Mutants left out because they change only :class:`Messages`."""
 
@@ -64,6 +68,10 @@ def generate(
     twins: Counter[tuple[str, str]] = Counter()
     indented = language == "python"
     messages = Messages(source if indented else ())
+    try:
+        reasons = excluded_lines(source, python=indented)
+    except PragmaError as e:
+        raise MutantError(f"{file}:{e}") from None
     for number, after, rule in changed_lines(source, rules_of(language)):
         before = source[number - 1]
         # Counted before mutants are left out, so that ids do not depend on ``lines``.
@@ -79,7 +87,9 @@ def generate(
             out.messages += 1
             continue
         key = _hash(before, after, twins[before, after])
-        out.mutants.append(SourceMutant(f"{name}#{key}", name, number, rule, before, after))
+        why = reasons.get(number, "")
+        mutant = SourceMutant(f"{name}#{key}", name, number, rule, before, after, excluded=why)
+        (out.excluded if why else out.mutants).append(mutant)
     return out
 
 

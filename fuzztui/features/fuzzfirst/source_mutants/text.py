@@ -14,7 +14,7 @@ _MAX_BLOCKS = 4
 
 _QUOTED: Final = r"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'"""
 _LABEL: Final = r"|^[ \t]*(?!default\b)\w+[ \t]*:(?=[ \t]*$)"
-_NO_CODE: Final = {
+NO_CODE: Final = {
     True: re.compile(r"#[^\n]*|(\"{3}|'{3}).*?\1" + _QUOTED, re.DOTALL),
     False: re.compile(
         r"//[^\n]*|/\*.*?\*/|^[ \t]*#(?:\\\n|[^\n])*" + _LABEL + _QUOTED, re.DOTALL | re.MULTILINE
@@ -40,6 +40,8 @@ class SourceMutant:
     after: str
     roadblock: int = 0
     hides: int = 0
+    excluded: str = ""
+    """Why a pragma excludes the mutant; an empty string: none does."""
 
 
 def edit(before: str, after: str) -> str:
@@ -82,5 +84,5 @@ def squeezed(line: str, *, indented: bool) -> str:
 
 def code_of(lines: Sequence[str], *, python: bool) -> list[str]:
     """Return lines with blanks in place of all that is neither code nor indentation."""
-    text = _NO_CODE[python].sub(lambda m: re.sub(r"[^\n]", " ", m[0]), "\n".join(lines))
+    text = NO_CODE[python].sub(lambda m: re.sub(r"[^\n]", " ", m[0]), "\n".join(lines))
     return text.split("\n")

@@ -240,6 +240,8 @@ def _legend(s: Summary, width: int) -> list[Line]:
     ]
     if s.static:
         parts.append([TextSpan(f"{s.static:,} of all {s.total:,} are static ", "muted")])
+    if s.excluded:
+        parts.append([TextSpan(f"{s.excluded:,} excluded by pragma ", "muted")])
     return flow([TextSpan(" ")], parts, width, 1)
 
 

@@ -64,6 +64,12 @@ class State:
     host: str = ""
     cores: int = 0
     """CPUs that the campaign may use on its host; 0: unknown."""
+    machine_load: float = -1.0
+    """Busy processes of a watcher's machine, a mean over a minute; -1: unknown."""
+    machine_cores: int = 0
+    """CPUs that the watcher may use there; 0: unknown."""
+    disk_free: int = -1
+    """Bytes that are free where the watched instances write; -1: unknown."""
     wall_t: float = 0.0
     """Campaign time at which ``wall`` was read."""
     wall: float = 0.0
@@ -109,6 +115,9 @@ class State:
     shard_program: str = ""
     """The checksum of the mutants of all shards
     (:class:`~fuzztui.kernel.wire.events.MutantsShard`)."""
+    excluded_mutants: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Mutants that a pragma in the source excludes, by id: fields of :class:`Mutant` that are
+    known, with the reason. They are not in ``mutants``."""
     mutant_counts: dict[str, int] = field(default_factory=dict)
     """The number of mutants in each state."""
     mutant_verdicts: dict[str, int] = field(default_factory=dict)

@@ -84,6 +84,8 @@ class Instance:
     """The name of the host on which it runs; empty: the machine of this log."""
     unguided: str = ""
     """Why coverage does not guide the instance, as last reported; empty: not reported."""
+    warnings: list[str] = field(default_factory=list)
+    """What the engine has warned of since its last start, in its own words."""
     origins: dict[str, str] = field(default_factory=dict)
     """Of an instance that fuzzes a mutant: the entries that were its seeds, by its own ids."""
 

@@ -73,6 +73,19 @@ class CatchingUp(Event, kind="catching_up"):
 
 
 @dataclass(frozen=True, slots=True)
+class MachineLoad(Event, kind="machine_load"):
+    """The machine of a watcher, which need not be that of the instances.
+
+    ``load``: mean number of busy processes over a minute. ``cores``: CPUs that this user may use.
+    ``disk_free``: free bytes for this user, the fewest of the file systems that are watched.
+    """
+
+    load: float = -1.0
+    cores: Count = 0
+    disk_free: Count = -1
+
+
+@dataclass(frozen=True, slots=True)
 class CampaignEnded(Event, kind="campaign_ended"):
     """The campaign ended. ``state``: finished, stopped or failed."""
 

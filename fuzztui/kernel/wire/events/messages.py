@@ -14,12 +14,16 @@ VARYING: Final = "varying"
 """Entries vary between two runs, because the program reads a clock or draws random numbers."""
 
 
+PRINTED: Final = "printed"
+"""A warning that the engine has printed, in its words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Message(Event, kind="message", by_engines=True):
     """A text for the event list. ``level``: info, warning or error.
 
-    ``about``: :data:`UNGUIDED`, if the text says why (``Instance.unguided``); :data:`VARYING`; else
-    empty.
+    ``about``: :data:`UNGUIDED`, if the text says why (``Instance.unguided``); :data:`VARYING`;
+    :data:`PRINTED`; else empty.
     """
 
     level: str

@@ -22,7 +22,7 @@ class MutantsFound(Event, kind="mutants_found", by_engines=True):
     Every instance reports the same mutants. In a fuzz-first campaign ``instance`` is empty, and
     each mutant has its ``"place"`` in the worklist; one that changes a roadblock has this
     condition's line, ``"roadblock"``, and how many lines it ``"hides"``
-    (earlier: ``"opens"``).
+    (earlier: ``"opens"``). One that a pragma excludes has the reason, ``"excluded"``.
     """
 
     instance: str

@@ -120,5 +120,7 @@ class Stats(Event, kind="stats"):
         -1, "cycles_wo_finds", title="without finds", within="cycles",
         means="Passes over the whole queue since the last find",
     )  # fmt: skip
+    core: Count = stat(-1, "cpu_affinity", title="core")
+    """The CPU to which afl-fuzz has bound itself; -1: none, or unknown."""
     other: dict[str, Any] = field(default_factory=dict)
     """Numbers that have no field, by their key in ``fuzzer_stats``: shown as they are."""

@@ -99,6 +99,15 @@ AFL_ENGINE = (
         default=False,
     ),
     Key(
+        "max_speed",
+        "integer",
+        "Most executions per second of each instance; 0: no limit. For machines that do other "
+        "work, and for targets with services that refuse more requests. Not with MOpt (`-L`). A "
+        "Python target can sleep in its function.",
+        default=0,
+        minimum=0,
+    ),
+    Key(
         "afl_path",
         "directory",
         "The directory of the AFL++ programs to use. Default: those on PATH.",

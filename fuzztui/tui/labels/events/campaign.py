@@ -7,6 +7,7 @@ from typing import Any
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.host_summary import CLOCK_S
 from fuzztui.kernel.model.selectors import exact_words
+from fuzztui.kernel.model.watched_targets import machine_text
 from fuzztui.kernel.wire.codec import CodecError, decode_command
 from fuzztui.kernel.wire.events import (
     BudgetSet,
@@ -21,6 +22,7 @@ from fuzztui.kernel.wire.events import (
     HostState,
     InstanceHello,
     InstanceState,
+    MachineLoad,
     Message,
     Notified,
     PassiveInstance,
@@ -55,6 +57,13 @@ def _state(event: CampaignState | CampaignEnded) -> Described:
 def _catching_up(event: CatchingUp) -> Described:
     text = f"{format.percent(event.share, 1)} of what happened before the watcher started is read"
     return Described("catching up", text, "muted", group=STATS)
+
+
+@describe.register
+def _machine_load(event: MachineLoad) -> Described:
+    return Described(
+        "machine", machine_text(event.load, event.cores, event.disk_free), "muted", group=STATS
+    )
 
 
 @describe.register

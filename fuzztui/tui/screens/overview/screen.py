@@ -40,6 +40,7 @@ from fuzztui.tui.screens.overview.charts import ChartGrid
 from fuzztui.tui.screens.overview.closing_card import ClosingCard
 from fuzztui.tui.screens.overview.event_list import EventList
 from fuzztui.tui.screens.overview.tables import HostTable, HostTabs, InstanceStrip, lines_of
+from fuzztui.tui.screens.overview.targets import Targets
 from fuzztui.tui.screens.overview.tiles import Tiles
 
 ROOMY = 38
@@ -79,7 +80,9 @@ class OverviewScreen(CampaignScreen):
 
     DEFAULT_CSS = """
     OverviewScreen {
-        & Tiles { margin-top: 1; }
+        & Tiles, & Targets { margin-top: 1; }
+        &.-targets Tiles, &.-targets #charts { display: none; }
+        &.-targets Targets { display: block; }
         & #charts { height: 5fr; min-height: 15; padding: 1 1 0 1; }
         & #lower { height: 5fr; }
         & #left { width: 1fr; }
@@ -105,8 +108,8 @@ class OverviewScreen(CampaignScreen):
         &.-fleet.-tall EventList { height: 2fr; }
         &.-short #charts { height: 6; min-height: 6; padding: 0 1; }
         &.-short #lower, &.-tiny #lower { height: 1fr; }
-        &.-short Tiles, &.-short #instances, &.-short HostTabs { margin-top: 0; }
-        &.-tiny Tiles, &.-tiny #instances, &.-tiny HostTabs { margin-top: 0; }
+        &.-short Tiles, &.-short Targets, &.-short #instances, &.-short HostTabs { margin-top: 0; }
+        &.-tiny Tiles, &.-tiny Targets, &.-tiny #instances, &.-tiny HostTabs { margin-top: 0; }
         &.-tiny #charts, &.-crowded #charts { display: none; }
         &.-crowded #instances { max-height: 4; }
     }
@@ -135,6 +138,7 @@ class OverviewScreen(CampaignScreen):
     def body(self) -> Iterable[Widget]:
         """Yield tiles, charts, instances and events."""
         yield Tiles()
+        yield Targets()
         yield from overview_lines()
         yield ChartGrid(id="charts")
         every = columns(
@@ -338,6 +342,7 @@ class OverviewScreen(CampaignScreen):
 
     def _show_totals(self, status: Status) -> None:
         self.query_one(Tiles).show(status)
+        self.query_one(Targets).show(status)
         for line in self.query(OverviewLine):
             line.show(status)
 
@@ -346,6 +351,7 @@ class OverviewScreen(CampaignScreen):
         before = self.classes
         self.set_class(state.engine == AFL, "-afl", update=False)
         self.set_class(bool(state.hosts), "-hosts", update=False)
+        self.set_class(bool(self.host.status.targets), "-targets", update=False)
         roomy = self.size.height >= ROOMY and not self.query_one(ClosingCard).display
         self.set_class(roomy, "-roomy", update=False)
         if self.classes != before:
