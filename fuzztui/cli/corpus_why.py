@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from fuzztui.cli.corpus_running import EDGES, Care, why_out
-from fuzztui.cli.coverage import entry_id, id_of
+from fuzztui.cli.coverage import entry_id
 from fuzztui.cli.matrix import kept_matrix
 from fuzztui.cli.mutants import AFL
 from fuzztui.cli.output import DONE, UsageError, duration, say
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.features.corpus.entries import CorpusInput, CorpusInputs
 from fuzztui.features.corpus.measure import Measured
+from fuzztui.features.source.executed import id_of
 from fuzztui.kernel.base.text import brief, several, visible
 from fuzztui.kernel.model.lineage import children, descendants, lineage
 from fuzztui.kernel.model.saved import identity

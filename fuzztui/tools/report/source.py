@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fuzztui.features.source.annotated import MISSED, AnnotatedFile, AnnotatedLine
+from fuzztui.features.source.executed import FunctionCoverage
+from fuzztui.features.source.functions import FrontierLine
 from fuzztui.kernel.base.page import (
     Cell,
     Code,
@@ -25,6 +27,8 @@ from fuzztui.kernel.model.state import Mutant
 MAX_LINES: Final = 30_000
 """Lines of all files together: a page of some megabytes."""
 _MAX_TEXT: Final = 400
+_MAX_ROWS: Final = 50
+"""Functions, and conditions on the frontier, that are listed."""
 _MAX_NOTES: Final = 4
 """Mutants, and findings, that are named below one line."""
 
@@ -42,6 +46,11 @@ class ReportedSource:
     """Names of files that were changed after the campaign began."""
     lines: bool = True
     """Whether the page has room for the lines themselves."""
+    measured_by: str = ""
+    """How the lines of a C target were measured."""
+    functions: Sequence[tuple[str, FunctionCoverage]] = ()
+    """With the names of their files, those to look at first."""
+    frontier: Sequence[FrontierLine] = ()
 
 
 def source_section(source: ReportedSource | None) -> Section | None:
@@ -56,6 +65,10 @@ def source_section(source: ReportedSource | None) -> Section | None:
         parts.append(Note(text, is_warning=True))
     files = sorted(source.files, key=_by_work)
     parts.append(_table(files))
+    if source.functions:
+        parts.append(_functions(source.functions))
+    if source.frontier:
+        parts.append(_frontier(source.frontier))
     if source.lines:
         parts += _listings(files)
     return Section("Source", parts)
@@ -96,9 +109,10 @@ def _headline(source: ReportedSource) -> str:
     share = f" ({covered / statements:.1%})" if statements else ""
     reached = sum(line.reached_only for file in source.files for line in file.lines)
     more = f" Of the others, a finding has reached {reached:,}." if reached else ""
+    how = f" {source.measured_by}." if source.measured_by else ""
     return (
         f"{covered:,} of {several(statements, 'statement')}{share} were executed when the "
-        f"{several(source.inputs, 'input')} of the corpus ran again.{more}"
+        f"{several(source.inputs, 'input')} of the corpus ran again.{more}{how}"
     )
 
 
@@ -117,6 +131,32 @@ def _table(files: Sequence[AnnotatedFile]) -> Table:
         [[row[n] for n in used] for row in rows],
         frozenset(range(1, len(used))),
     )
+
+
+def _functions(functions: Sequence[tuple[str, FunctionCoverage]]) -> Part:
+    rows: list[list[Cell]] = [
+        [Code(brief(f.name, 200)), Code(brief(f"{file}:{f.first}", 200)), f"{f.statements:,}",
+         f"{f.executed:,}", (f"{f.calls:,}" if f.calls >= 0 else "") if f.entered else "never"]
+        for file, f in functions[:_MAX_ROWS]
+    ]  # fmt: skip
+    heads = ["function", "where", "lines", "covered", "calls"]
+    never = sum(not f.entered for _, f in functions)
+    title = f"{several(len(functions), 'function')}, {never:,} never entered"
+    return Folded(
+        title, [Table(heads, rows, frozenset((2, 3, 4)), max(0, len(functions) - _MAX_ROWS))]
+    )
+
+
+def _frontier(frontier: Sequence[FrontierLine]) -> Part:
+    rows: list[list[Cell]] = [
+        [Code(brief(f"{row.file}:{row.line}", 200)), Code(brief(row.function, 200)),
+         f"{row.never:,} of {row.branches:,}", f"{row.behind:,}"]
+        for row in frontier[:_MAX_ROWS]
+    ]  # fmt: skip
+    heads = ["condition", "function", "never taken", "lines behind"]
+    title = f"{several(len(frontier), 'condition')} with a branch never taken"
+    left_out = max(0, len(frontier) - _MAX_ROWS)
+    return Folded(title, [Table(heads, rows, frozenset((2, 3)), left_out)])
 
 
 def _figures(file: AnnotatedFile) -> list[str]:

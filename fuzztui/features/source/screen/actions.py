@@ -17,7 +17,7 @@ class SourceContext(RowContext):
     measuring: bool = False
     """Whether the coverage is being measured from here."""
     coverage_build: bool = False
-    """Whether the campaign has the build for gcov that lines of C targets need."""
+    """Whether the campaign has the build that lines of C targets need."""
 
     def labels(self) -> dict[str, str]:
         """Return the label of the key that cancels the measurement."""
