@@ -266,10 +266,8 @@ def test_lines_and_functions_are_those_of_the_tool_itself(home, tmp_path, tool):
     assert "the program was killed on 2 of them" in home.stderr
     files = data["files"]
     lines = {
-        name: {
-            n: n in file["executed_lines"] for n in file["executed_lines"] + file["missing_lines"]
-        }
-        for name, file in files.items()
+        name: {n: n in f["executed_lines"] for n in f["executed_lines"] + f["missing_lines"]}
+        for name, f in files.items()
     }
     assert lines.keys() == {name for name, of in judge.lines.items() if name in FILES}
     assert lines == {name: judge.lines[name] for name in lines}
