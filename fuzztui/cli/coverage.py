@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fuzztui.cli.beside import interrupt_at_eof
-from fuzztui.cli.coverage_runs import covered, first_by_line
+from fuzztui.cli.coverage_runs import covered, runs_in_build, traced_runs
 from fuzztui.cli.coverage_tables import frontier_table, functions_table
-from fuzztui.cli.mutants import own_campaign
+from fuzztui.cli.mutants import AFL, own_campaign
 from fuzztui.cli.output import DONE, UsageError, duration, put_text, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.repro import finding_file
@@ -104,10 +104,9 @@ def _by_line(
         raise UsageError("--by-line prints JSON about all inputs, without other options")
     sizes = {i.file: size_of(i.file) for i in inputs}
     smallest_first = sorted(inputs, key=lambda i: (sizes[i.file], i.entry))
+    runs = runs_in_build if campaign.kind == AFL else traced_runs
     with Estimate(lines=options.progress) as progress:
-        all_statements, (first, smallest) = first_by_line(
-            campaign, run, (inputs, smallest_first), progress
-        )
+        all_statements, (first, smallest) = runs(campaign, run, (inputs, smallest_first), progress)
     print(json.dumps({"by_line": {
         file: {
             "statements": statements,

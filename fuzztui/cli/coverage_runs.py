@@ -57,20 +57,12 @@ def covered(
         )  # fmt: skip
 
 
-def first_by_line(
+def traced_runs(
     campaign: Campaign, run: RunDir, orders: Sequence[Sequence[CoveredInput]], progress: Estimate
 ) -> tuple[dict[str, list[int]], list[ByLine]]:
-    """Return statements by file, then for each order the first input that executes each line.
-
-    Raises :class:`UserError`.
+    """Run a Python target. Returns statements by file, then for each order the first input that
+    executes each line. Raises :class:`UserError`.
     """
-    runs = _gcov_runs if campaign.kind == AFL else _traced_runs
-    return runs(campaign, run, orders, progress)
-
-
-def _traced_runs(
-    campaign: Campaign, run: RunDir, orders: Sequence[Sequence[CoveredInput]], progress: Estimate
-) -> tuple[dict[str, list[int]], list[ByLine]]:
     files = instrumented_files(run, campaign)
     found: list[ExecutedLines] = []
     total = sum(map(len, orders))
@@ -84,9 +76,10 @@ def _traced_runs(
     return found[0].statements, [each.first_inputs() for each in found]
 
 
-def _gcov_runs(
+def runs_in_build(
     campaign: Campaign, run: RunDir, orders: Sequence[Sequence[CoveredInput]], progress: Estimate
 ) -> tuple[dict[str, list[int]], list[ByLine]]:
+    """Run a C target. Returns the same as :func:`traced_runs`. Raises :class:`UserError`."""
     from fuzztui.features.gcov.by_line import first_entries
 
     by_time, *others = orders
@@ -128,5 +121,4 @@ def _in_build(campaign: Campaign, run: RunDir, work: Callable[[], Coroutine[Any,
 
 def _note(progress: Estimate, text: str) -> None:
     progress.clear()
-    say(text)
-    progress.show_now("building the target once more")
+    say(f"{text}; building the target for it")

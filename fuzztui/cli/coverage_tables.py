@@ -17,12 +17,7 @@ def functions_table(coverage: Coverage) -> Iterator[str]:
     width = max(len("function"), *(min(MAX_NAME, len(f.name)) for _, f in rows), 0)
     yield f"{'function':<{width}} {'covered':>7} {'lines':>7} {'calls':>11}  where"
     for where, f in rows:
-        calls = (
-            ("never" if not f.entered else f"{f.calls:,}")
-            if f.calls >= 0
-            else ("" if f.entered else "never")
-        )
-        yield f"{f.name:<{width}} {f.executed:>7,} {f.statements:>7,} {calls:>11}  {where}"
+        yield f"{f.name:<{width}} {f.executed:>7,} {f.statements:>7,} {f.called:>11}  {where}"
     never = sum(not f.entered for _, f in rows)
     yield f"{several(len(rows), 'function')}, {never:,} never entered"
 

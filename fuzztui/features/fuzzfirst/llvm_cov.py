@@ -19,7 +19,6 @@ from fuzztui.run.triage.program import holds
 _EXPANSION: Final = 1
 """llvm-cov's number for a region that is a macro's use."""
 _SOURCE_FILE: Final = re.compile(r"SF:(.*?)\n(?=FN[:F])", re.S)
-_VERSION: Final = re.compile(r"version (\d+)")
 _HAS_MAPPING: Final = (b"__llvm_covmap",)
 _AT_ONCE: Final = 500
 """Names that are demangled by one process."""
@@ -45,10 +44,8 @@ class LlvmCov(CoverageTool):
 
     def _tool(self, name: str) -> str:
         """The path of a tool of the compiler's version; an empty string if there is none."""
-        for path in (str(self._directory / name), f"{name}-{self.version}", name):
-            if (found := shutil.which(path)) and _version(found) == self.version:
-                return found
-        return ""
+        places = (str(self._directory / name), f"{name}-{self.version}")
+        return next(filter(None, map(shutil.which, places)), "")
 
     def missing(self) -> str:
         """The packages are those of Debian."""
@@ -145,26 +142,14 @@ class LlvmCov(CoverageTool):
 
 
 def clang_version(compiler: str) -> tuple[str, Path]:
-    """The major version and the directory of a compiler that is clang; "": it is not."""
-    said = _version_text(compiler)
+    """Return the major version and the directory of a compiler; empty if it is not clang."""
+    try:
+        said = run_tool([compiler, "--version"], Path("/"), timeout=20.0).decode(errors="replace")
+    except (OSError, SupervisorError, subprocess.SubprocessError):
+        said = ""
     found = re.search(r"clang version (\d+)", said)
     directory = re.search(r"^InstalledDir: (.+)$", said, re.M)
     return found[1] if found else "", Path(directory[1] if directory else "/nonexistent")
-
-
-def _version(program: str) -> str:
-    # llvm-profdata has had no option --version of its own for long.
-    found = _VERSION.search(_version_text(program) or _version_text(program, "merge"))
-    return found[1] if found else ""
-
-
-def _version_text(*command: str) -> str:
-    """What ``--version`` prints; an empty string if that fails."""
-    try:
-        printed = run_tool([*command, "--version"], Path("/"), timeout=20.0)
-    except (OSError, SupervisorError, subprocess.SubprocessError):
-        return ""
-    return printed.decode(errors="replace")
 
 
 def _short(name: str) -> str:

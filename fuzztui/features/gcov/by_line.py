@@ -54,29 +54,29 @@ async def first_entries(
     :class:`~fuzztui.run.campaign.rundir.SupervisorError`.
     """
     found: list[FirstEntries] = []
-    done = 0
+    with private_directory(run_dir.path) as home:
+        # Not the build of a running campaign: counts of both would be added up.
+        build = build_for(campaign, run_dir, home / "gcov", f"coverage-{os.getpid()}")
+        await build.make(note)
+        for files in orders:
+            found.append(await run_in_order(build, files, progress, len(found) * len(files)))
+    return found
+
+
+async def run_in_order(
+    build: MeasuredBuild, files: Sequence[Path], progress: Callable[[int], None], before: int
+) -> FirstEntries:
+    """Run entries in a build. ``progress`` is called with ``before`` and those that are done.
+
+    Raises as :func:`first_entries`.
+    """
+    done = before
 
     def measured(more: int) -> None:
         nonlocal done
         done += more
         progress(done)
 
-    with private_directory(run_dir.path) as home:
-        # Not the build of a running campaign: counts of both would be added up.
-        build = build_for(campaign, run_dir, home / "gcov", f"coverage-{os.getpid()}")
-        await build.make(note)
-        for files in orders:
-            found.append(await run_in_order(build, files, measured))
-    return found
-
-
-async def run_in_order(
-    build: MeasuredBuild, files: Sequence[Path], measured: Callable[[int], None]
-) -> FirstEntries:
-    """Run entries in a build. ``measured`` is called with numbers of entries that are done.
-
-    Raises as :func:`first_entries`.
-    """
     first = FirstEntries()
     measurement = EntryMeasurement(build, first.take, {})
     await asyncio.to_thread(measurement.start)

@@ -53,15 +53,8 @@ async def corpus_coverage(
             raise _all_killed(ran) if ran == killed else no_counts(build)
         found = await asyncio.to_thread(measured_files, build)
         if over_time:
-            done = len(inputs)
-
-            def measured(more: int) -> None:
-                nonlocal done
-                done += more
-                progress(done)
-
-            first = await run_in_order(build, [each.file for each in inputs], measured)
-            growth = _growth(inputs, first)
+            files = [each.file for each in inputs]
+            growth = _growth(inputs, await run_in_order(build, files, progress, len(files)))
     text = f"{build.tool.name} measured {several(ran, 'input')}"
     if killed:
         text += (
@@ -97,14 +90,10 @@ def _file(path: str, root: Path, file: MeasuredFile) -> FileCoverage:
             function_coverage(order, hits, name, first, last, calls=calls)
             for (first, last, name), calls in sorted(file.functions.items())
         ],
-        {line: (taken.count(0), len(taken)) for line, taken in arms.items() if _is_half(taken)},
+        {line: (a.count(0), len(a)) for line, a in arms.items() if any(a) and not all(a)},
         hits,
         file.branches,
     )
-
-
-def _is_half(taken: Sequence[int]) -> bool:
-    return any(taken) and 0 in taken
 
 
 def _growth(inputs: Sequence[CoveredInput], first: FirstEntries) -> list[Growth]:

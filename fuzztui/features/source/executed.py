@@ -35,6 +35,11 @@ class FunctionCoverage:
         """Whether an input has entered the function."""
         return self.calls > 0 or (self.calls < 0 and self.executed > 0)
 
+    @property
+    def called(self) -> str:
+        """The number of calls as text; an empty string: unknown."""
+        return "never" if not self.entered else f"{self.calls:,}" if self.calls > 0 else ""
+
 
 @dataclass(frozen=True, slots=True)
 class FileCoverage:

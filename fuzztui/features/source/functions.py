@@ -7,7 +7,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +34,8 @@ class FrontierLine:
 
 MAX_SOURCE: Final = 16 << 20
 """Bytes of a file whose functions or calls are read."""
+_Place = tuple[str, FunctionCoverage]
+"""A function, with the name of its file."""
 _CALL: Final = re.compile(r"([A-Za-z_]\w*)\s*\(")
 
 
@@ -106,29 +108,34 @@ def frontier(coverage: Coverage) -> list[FrontierLine]:
 
     Of a file that can no longer be read calls are not followed.
     """
-    unentered: dict[str, list[tuple[FileCoverage, FunctionCoverage]]] = {}
+    unentered: dict[str, list[_Place]] = {}
     for file in coverage.files:
         for function in file.functions:
             if not function.entered:
-                unentered.setdefault(_short(function.name), []).append((file, function))
+                unentered.setdefault(_short(function.name), []).append((file.name, function))
     texts = {file.name: _text(coverage.root / file.name) for file in coverage.files}
+    by_name = {file.name: file for file in coverage.files}
     orders = {file.name: sorted(file.statements) for file in coverage.files}
+
+    def callees(file: FileCoverage, lines: Sequence[int]) -> set[_Place]:
+        text = texts[file.name]
+        calls = {name for n in lines if n <= len(text) for name in _CALL.findall(text[n - 1])}
+        found: set[_Place] = set()
+        for every in (unentered[name] for name in calls if name in unentered):
+            found.update([pair for pair in every if pair[0] == file.name] or every)
+        return found
+
+    @cache
+    def callees_of(place: _Place) -> set[_Place]:
+        name, function = place
+        return callees(by_name[name], _inside(orders[name], function.first, function.last))
 
     def called(file: FileCoverage, lines: Sequence[int]) -> int:
         """Count the lines of functions never entered that these lines call, and so on."""
-        seen: set[tuple[str, FunctionCoverage]] = set()
-        todo: list[tuple[FileCoverage, Sequence[int]]] = [(file, lines)]
+        seen = todo = callees(file, lines)
         while todo:
-            inside, numbers = todo.pop()
-            text = texts[inside.name]
-            names = (_CALL.findall(text[n - 1]) for n in numbers if n <= len(text))
-            for name in chain.from_iterable(names):
-                every = unentered.get(name, ())
-                for pair in [pair for pair in every if pair[0] is inside] or every:
-                    if (key := (pair[0].name, pair[1])) not in seen:
-                        seen.add(key)
-                        lines_of_it = _inside(orders[key[0]], pair[1].first, pair[1].last)
-                        todo.append((pair[0], lines_of_it))
+            todo = set[_Place]().union(*map(callees_of, todo)) - seen
+            seen = seen | todo
         return sum(function.statements for _, function in seen)
 
     found = []
@@ -170,7 +177,4 @@ def _short(name: str) -> str:
 def functions_by_work(coverage: Coverage) -> list[tuple[FileCoverage, FunctionCoverage]]:
     """Return all functions: those never entered first, then those with most missed lines."""
     pairs = ((file, function) for file in coverage.files for function in file.functions)
-    return sorted(
-        pairs,
-        key=lambda p: (p[1].entered, p[1].executed - p[1].statements, p[0].name, p[1].first),
-    )
+    return sorted(pairs, key=lambda p: (p[1].entered, p[1].executed - p[1].statements, p[0].name))

@@ -78,15 +78,7 @@ def _cobertura(coverage: Coverage) -> str:
         for file in files:
             names = {"name": visible(Path(file.name).name), "filename": visible(file.name)}
             one = ET.SubElement(classes, "class", {**names, **_rates(file), "complexity": "0"})
-            methods = ET.SubElement(one, "methods")
-            for f in file.functions:
-                rate = f"{f.executed / f.statements if f.statements else 1.0:.4g}"
-                method = ET.SubElement(methods, "method", {
-                    "name": visible(f.name), "signature": "()", "line-rate": rate,
-                    "branch-rate": "0", "complexity": "0",
-                })  # fmt: skip
-                at = ET.SubElement(method, "lines")
-                ET.SubElement(at, "line", {"number": str(f.first), "hits": str(int(f.entered))})
+            ET.SubElement(one, "methods")
             lines = ET.SubElement(one, "lines")
             arms: dict[int, list[int]] = {}
             for (line, _), taken in file.branches.items():

@@ -134,29 +134,31 @@ def _table(files: Sequence[AnnotatedFile]) -> Table:
 
 
 def _functions(functions: Sequence[tuple[str, FunctionCoverage]]) -> Part:
-    rows: list[list[Cell]] = [
-        [Code(brief(f.name, 200)), Code(brief(f"{file}:{f.first}", 200)), f"{f.statements:,}",
-         f"{f.executed:,}", (f"{f.calls:,}" if f.calls >= 0 else "") if f.entered else "never"]
-        for file, f in functions[:_MAX_ROWS]
-    ]  # fmt: skip
-    heads = ["function", "where", "lines", "covered", "calls"]
     never = sum(not f.entered for _, f in functions)
-    title = f"{several(len(functions), 'function')}, {never:,} never entered"
-    return Folded(
-        title, [Table(heads, rows, frozenset((2, 3, 4)), max(0, len(functions) - _MAX_ROWS))]
-    )
+    return _folded(
+        f"{several(len(functions), 'function')}, {never:,} never entered",
+        ("function", "where", "lines", "covered", "calls"),
+        [(f.name, f"{file}:{f.first}", f"{f.statements:,}", f"{f.executed:,}", f.called)
+         for file, f in functions],
+    )  # fmt: skip
 
 
 def _frontier(frontier: Sequence[FrontierLine]) -> Part:
-    rows: list[list[Cell]] = [
-        [Code(brief(f"{row.file}:{row.line}", 200)), Code(brief(row.function, 200)),
-         f"{row.never:,} of {row.branches:,}", f"{row.behind:,}"]
-        for row in frontier[:_MAX_ROWS]
-    ]  # fmt: skip
-    heads = ["condition", "function", "never taken", "lines behind"]
-    title = f"{several(len(frontier), 'condition')} with a branch never taken"
-    left_out = max(0, len(frontier) - _MAX_ROWS)
-    return Folded(title, [Table(heads, rows, frozenset((2, 3)), left_out)])
+    return _folded(
+        f"{several(len(frontier), 'condition')} with a branch never taken",
+        ("condition", "function", "never taken", "lines behind"),
+        [(f"{row.file}:{row.line}", row.function, f"{row.never:,} of {row.branches:,}",
+          f"{row.behind:,}") for row in frontier],
+    )  # fmt: skip
+
+
+def _folded(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Part:
+    """A table whose first two columns are code, and the others numbers."""
+    cells: list[list[Cell]] = [
+        [*(Code(brief(c, 200)) for c in row[:2]), *row[2:]] for row in rows[:_MAX_ROWS]
+    ]
+    numbers = frozenset(range(2, len(heads)))
+    return Folded(title, [Table(heads, cells, numbers, max(0, len(rows) - _MAX_ROWS))])
 
 
 def _figures(file: AnnotatedFile) -> list[str]:

@@ -50,8 +50,6 @@ class Measuring:
             return f"not known: {self.reason}"
         if self.build:
             return "not known yet: target.coverage measures it"
-        if self.engine == "afl" and not self.watched:
-            return "not known: target.coverage = true measures it (docs/source.md)"
         return f"not known: {self.key} runs the corpus again" if self.key else "not known"
 
     def nothing(self) -> str:
@@ -67,15 +65,14 @@ class Measuring:
         what = ""
         if self.watched:
             what = "Watched only: fuzztui measures lines of campaigns that it has started."
-        elif self.engine == "afl":
-            what = (
-                "Set target.coverage = true in the campaign file, and start the campaign again: "
-                "target.build runs once more, for llvm-cov or gcov, which measures the lines of "
-                "each entry (docs/source.md)."
-            )
         elif self.key:
             what = f"Press {self.key} to run the corpus again and measure its coverage."
-        return f"The log names no source file of the target.\n{what}".strip()
+        if self.engine == "afl" and not self.watched:
+            what += (
+                "\nWith target.coverage = true in the campaign file the campaign measures each "
+                "entry, by llvm-cov or gcov (docs/source.md)."
+            )
+        return f"The log names no source file of the target.\n{what.strip()}".strip()
 
 
 def line_lines(
