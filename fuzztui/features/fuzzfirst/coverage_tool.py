@@ -65,11 +65,11 @@ def report(argv: list[str], place: Path) -> bytes:
             argv, cwd=place, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors
         ) as process:
             assert process.stdout is not None
-            report = process.stdout.read(MAX_REPORT + 1)
-            if len(report) > MAX_REPORT:
+            printed = process.stdout.read(MAX_REPORT + 1)
+            if len(printed) > MAX_REPORT:
                 process.kill()
         name = Path(argv[0]).name
-        if len(report) > MAX_REPORT:
+        if len(printed) > MAX_REPORT:
             raise SupervisorError(
                 f"{name}: its report is larger than {MAX_REPORT >> 20} MiB; build fewer files "
                 "with $CC in target.build"
@@ -80,7 +80,7 @@ def report(argv: list[str], place: Path) -> bytes:
             raise SupervisorError(
                 f"{name} fails: {brief(said[-1]) if said else process.returncode}"
             )
-        return report
+        return printed
 
 
 def text_of(data: bytes) -> str:

@@ -53,14 +53,16 @@ def chosen_tool(wanted: str, campaign: Campaign) -> tuple[CoverageTool, str]:
     OSError, :class:`SupervisorError` if something is not installed.
     """
     env = build_environment(campaign)
+    is_named = campaign.target.get("coverage_tool") == wanted
+    named = f"{KEY} names it" if is_named else "as in the log of the run"
     afl = shutil.which(env["CC"], path=env.get("PATH"))
     version, _ = clang_version(afl or "")
     if wanted == Gcov.name or (wanted == AUTO and not version):
         tool: CoverageTool = Gcov()
-        why = f"{KEY} names it" if wanted != AUTO else f"{env['CC']} is not clang"
+        why = named if wanted != AUTO else f"{env['CC']} is not clang"
     else:
         tool = LlvmCov(str(afl) if version else "clang")
-        why = f"{KEY} names it" if wanted != AUTO else f"afl-cc is clang {version}"
+        why = named if wanted != AUTO else f"afl-cc is clang {version}"
         if wanted == AUTO and (lost := tool.missing()):
             tool, why = Gcov(), lost
     if lost := tool.missing():

@@ -37,7 +37,7 @@ class LlvmCov(CoverageTool):
         """``clang``: the compiler whose version all tools must have."""
         self.version, self._directory = clang_version(clang)
         self._cov, self._profdata = self._tool("llvm-cov"), self._tool("llvm-profdata")
-        self.compilers = {"gcc": self._tool("clang"), "g++": self._tool("clang++")}
+        self.compilers = {"gcc": self._tool("clang"), "g++": self._tool("clang++") or "clang++"}
         self._functions: dict[tuple[str, str], tuple[int, int, str]] = {}
         """First line, last line and name for users, by file and llvm-cov's name."""
         self._programs: list[str] = []
