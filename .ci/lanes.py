@@ -217,6 +217,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *SCREENS,
         "tests/kernel/model",
         "tests/features/gcov",
+        "tests/features/source",
         "tests/e2e/test_source_*.py",
     ),
     "fuzztui/features/inputs": (*SCREENS, "tests/machines/hosts/test_hub_files.py"),

@@ -8,7 +8,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import Final
 
 from fuzztui.engines.instrument.statements import lines_of
@@ -46,7 +45,7 @@ def with_functions(coverage: Coverage) -> Coverage:
     """
     files = []
     for file in coverage.files:
-        source = read_if_regular(coverage.root / file.name, MAX_SOURCE) or b""
+        source = _source(coverage, file)
         try:
             _, _, outline = lines_of(source)
             bodies = _bodies(source)
@@ -113,7 +112,10 @@ def frontier(coverage: Coverage) -> list[FrontierLine]:
         for function in file.functions:
             if not function.entered:
                 unentered.setdefault(_short(function.name), []).append((file.name, function))
-    texts = {file.name: _text(coverage.root / file.name) for file in coverage.files}
+    texts = {
+        file.name: _source(coverage, file).decode(errors="replace").split("\n")
+        for file in coverage.files
+    }
     by_name = {file.name: file for file in coverage.files}
     orders = {file.name: sorted(file.statements) for file in coverage.files}
 
@@ -165,8 +167,12 @@ def _runs(file: FileCoverage, order: Sequence[int]) -> Iterator[tuple[int, str, 
         yield at, function_at.name if function_at else "", lines
 
 
-def _text(path: Path) -> Sequence[str]:
-    return (read_if_regular(path, MAX_SOURCE) or b"").decode(errors="replace").split("\n")
+def _source(coverage: Coverage, file: FileCoverage) -> bytes:
+    """The content of a file; empty if it cannot be read, or has a name that no file can have."""
+    try:
+        return read_if_regular(coverage.root / file.name, MAX_SOURCE) or b""
+    except ValueError:
+        return b""
 
 
 def _short(name: str) -> str:
