@@ -42,6 +42,7 @@ FUZZFIRST = (
     "tests/features/fuzzfirst",
     "tests/property/test_first_*.py",
     "tests/e2e/test_first_*.py",
+    "tests/e2e/test_coverage_of_c.py",
     "tests/e2e/test_source_gcov.py",
 )
 ORACLE = ("tests/features/oracle", "tests/e2e/test_*_oracle.py")
@@ -217,6 +218,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *SCREENS,
         "tests/kernel/model",
         "tests/features/gcov",
+        "tests/features/source",
         "tests/e2e/test_source_*.py",
     ),
     "fuzztui/features/inputs": (*SCREENS, "tests/machines/hosts/test_hub_files.py"),
@@ -233,7 +235,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/features/mutators": TEXT + SHOWN,
     "fuzztui/tools/export": EXPORT,
     "fuzztui/features/corpus": (*CORPUS, "tests/run/afl"),
-    "fuzztui/features/gcov": ("tests/features/gcov", "tests/e2e/test_source_gcov.py"),
+    "fuzztui/features/gcov": (
+        "tests/features/gcov",
+        "tests/e2e/test_source_gcov.py",
+        "tests/e2e/test_coverage_of_c.py",
+    ),
     "fuzztui/machines/sync": SYNC,
     "fuzztui/machines/merge": MERGE,
     "fuzztui/tools/scaffold": (

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from fuzztui.cli.corpus_running import EDGES, Care, why_out
-from fuzztui.cli.coverage import entry_id, id_of
+from fuzztui.cli.coverage import entry_id
 from fuzztui.cli.matrix import kept_matrix
 from fuzztui.cli.mutants import AFL
 from fuzztui.cli.output import DONE, UsageError, duration, say
@@ -15,6 +15,7 @@ from fuzztui.cli.runs import standing
 from fuzztui.cli.target_runs import find_one_target
 from fuzztui.features.corpus.entries import CorpusInput, CorpusInputs
 from fuzztui.features.corpus.measure import Measured
+from fuzztui.features.source.executed import id_of
 from fuzztui.kernel.base.text import brief, several, visible
 from fuzztui.kernel.model.lineage import children, descendants, lineage
 from fuzztui.kernel.model.saved import identity

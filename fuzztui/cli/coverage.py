@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 
 from fuzztui.cli.beside import interrupt_at_eof
+from fuzztui.cli.coverage_runs import covered, runs_in_build, traced_runs
+from fuzztui.cli.coverage_tables import frontier_table, functions_table
 from fuzztui.cli.mutants import AFL, own_campaign
-from fuzztui.cli.output import DONE, CliError, UsageError, duration, put_text
+from fuzztui.cli.output import DONE, UsageError, duration, put_text, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.repro import finding_file
 from fuzztui.cli.runs import standing
 from fuzztui.cli.score import corpus_of
 from fuzztui.cli.target_runs import find_one_target
-from fuzztui.features.source.executed import (
-    Coverage,
-    CoveredInput,
-    ExecutedLines,
-    executed_lines,
-    instrumented_files,
-)
+from fuzztui.features.source.executed import Coverage, CoveredInput, id_of
 from fuzztui.kernel.base.files import files_in, status
 from fuzztui.kernel.base.text import several, visible
 from fuzztui.kernel.model.state import State
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir
-from fuzztui.run.observe.afl_names import parse_name
 from fuzztui.tools.export.coverage import formatted, ranges
 
 
@@ -43,11 +36,8 @@ def coverage(options: argparse.Namespace) -> int:
     run = RunDir(find_one_target(options.run))
     state = standing(run.path).state  # damage of the log is reported also if the campaign is gone
     campaign = own_campaign(run.campaign, options.overrides)
-    if campaign.kind == AFL and not options.by_line:
-        raise UsageError(
-            f"{run.path}: the tables of fuzztui coverage are for Python targets, not for afl; "
-            "for C targets there is --by-line"
-        )
+    if options.table and options.format:
+        raise UsageError(f"--{options.table} is a table; --format json has functions and frontier")
     entry = options.entry
     inputs = corpus_inputs(run, state)
     if options.by_line:
@@ -56,10 +46,15 @@ def coverage(options: argparse.Namespace) -> int:
         file = _entry(run, entry)
         inputs = [i for i in inputs if i.file == file] or [CoveredInput(file, entry)]
     root = (options.root or Path()).absolute()
-    found = measured(campaign, run, inputs).coverage(root, over_time=options.over_time)
-    text = formatted(found, options.format, absolute=options.absolute) if options.format else None
-    if text is None:
-        text = "\n".join(map(visible, _table(found))) + "\n"
+    found = covered(campaign, run, inputs, root, over_time=options.over_time)
+    if options.format:
+        text = formatted(found, options.format, absolute=options.absolute)
+    else:
+        tables = {"functions": functions_table, "frontier": frontier_table}
+        table = tables.get(options.table, _table)
+        text = "\n".join(map(visible, table(found))) + "\n"
+    if found.note:
+        say(found.note)
     put_text(text, options.output)
     if options.output is None:
         return DONE
@@ -98,25 +93,6 @@ def entry_id(given: str) -> tuple[str, int] | None:
     return (match[1] or "", int(match[2])) if match else None
 
 
-def id_of(name: str) -> int:
-    """Return the id in the name of an entry's file; -1 if it has none."""
-    match = re.match(r"id:(\d+)", name)
-    return int(match[1]) if match else -1
-
-
-def measured(
-    campaign: Campaign, run: RunDir, inputs: Sequence[CoveredInput], what: str = "inputs"
-) -> ExecutedLines:
-    """Run the inputs of a Python target; show the progress as ``what``. Raises SupervisorError."""
-    files = instrumented_files(run, campaign)
-    with Estimate() as progress:
-        return executed_lines(campaign, run, files, inputs, partial(progress.show, what))
-
-
-_ByLine = dict[str, dict[int, CoveredInput | None]]
-"""By file and executed line an input; None: the line ran on import."""
-
-
 def _by_line(
     campaign: Campaign, run: RunDir, inputs: Sequence[CoveredInput], options: argparse.Namespace
 ) -> int:
@@ -125,105 +101,28 @@ def _by_line(
     Inputs run one after the other, and the first one that executes a line is reported for it. For
     the first entry they are in the order in which they were found, for the smallest by size.
     """
-    if options.entry or options.over_time or options.format or options.output:
+    if options.entry or options.over_time or options.format or options.output or options.table:
         raise UsageError("--by-line prints JSON about all inputs, without other options")
     sizes = {i.file: size_of(i.file) for i in inputs}
     smallest_first = sorted(inputs, key=lambda i: (sizes[i.file], i.entry))
-    runs = _gcov_runs if campaign.kind == AFL else _traced_runs
+    runs = runs_in_build if campaign.kind == AFL else traced_runs
     with Estimate(lines=options.progress) as progress:
-        all_statements, first, smallest = runs(campaign, run, inputs, smallest_first, progress)
+        all_statements, (first, smallest) = runs(campaign, run, (inputs, smallest_first), progress)
     print(json.dumps({"by_line": {
         file: {
             "statements": statements,
             "first": [
-                [n, *((_key(i), max(0.0, i.t)) if i is not None else ("", 0.0))]
+                [n, *((i.key, max(0.0, i.t)) if i is not None else ("", 0.0))]
                 for n, i in sorted(first.get(file, {}).items())
             ],
             "smallest": [
-                [n, _key(i), sizes[i.file]]
+                [n, i.key, sizes[i.file]]
                 for n, i in sorted(smallest.get(file, {}).items()) if i is not None
             ],
         }
         for file, statements in all_statements.items()
     }}))  # fmt: skip
     return DONE
-
-
-def _traced_runs(
-    campaign: Campaign,
-    run: RunDir,
-    by_time: Sequence[CoveredInput],
-    by_size: Sequence[CoveredInput],
-    progress: Estimate,
-) -> tuple[dict[str, list[int]], _ByLine, _ByLine]:
-    """Run a Python target on all inputs in both orders.
-
-    Returns statements by file, then for each order the first input that executes each line.
-    """
-    files = instrumented_files(run, campaign)
-    found: list[ExecutedLines] = []
-    for order in (by_time, by_size):
-        before = len(found) * len(by_time)
-
-        def show(done: int, _: int, before: int = before) -> None:
-            progress.show("inputs", before + done, 2 * len(by_time))
-
-        found.append(executed_lines(campaign, run, files, order, show))
-    return found[0].statements, found[0].first_inputs(), found[1].first_inputs()
-
-
-def _gcov_runs(
-    campaign: Campaign,
-    run: RunDir,
-    by_time: Sequence[CoveredInput],
-    by_size: Sequence[CoveredInput],
-    progress: Estimate,
-) -> tuple[dict[str, list[int]], _ByLine, _ByLine]:
-    """Run a C target in its gcov build. Returns the same as :func:`_traced_runs`.
-
-    Raises :class:`UserError`.
-    """
-    if not campaign.target.get("build"):
-        raise UsageError(
-            f"{run.path}: the lines of a C target are measured in a build for gcov, and this "
-            "campaign has no target.build; set it with target.coverage = true in the campaign "
-            "file, and start the campaign again"
-        )
-    if not campaign.target.get("coverage"):
-        raise UsageError(
-            f"{run.path}: the lines of a C target are measured in a build for gcov, which this "
-            "campaign does not have; set target.coverage = true in the campaign file and start "
-            "the campaign again, or give --set target.coverage=true to this command"
-        )
-    from fuzztui.features.gcov.by_line import first_entries
-
-    by_key: dict[str, CoveredInput | None] = {_key(i): i for i in reversed(by_time)}
-
-    def show(done: int) -> None:
-        progress.show("entries", done, 2 * len(by_time))
-
-    progress.show_now("gcc builds the target for gcov")
-    # In the order in which the campaign itself measures coverage by gcov.
-    by_time = sorted(by_time, key=lambda i: parse_name(i.file.name).time_ms)
-    orders = [[i.file for i in order] for order in (by_time, by_size)]
-    try:
-        found = asyncio.run(first_entries(campaign, run, orders, show))
-    except (OSError, ValueError, LookupError, TypeError) as e:
-        raise CliError(f"target.coverage: {e}") from None
-    first, smallest = (
-        {
-            file: {line: by_key[key] for line, key in lines.items() if key in by_key}
-            for file, lines in order.lines.items()
-        }
-        for order in found
-    )
-    statements = {file: sorted(lines) for file, lines in found[0].statements.items()}
-    return statements, first, smallest
-
-
-def _key(entry: CoveredInput) -> str:
-    """The entry as screens name it: ``main/12``."""
-    return f"{entry.file.parent.parent.name}/{id_of(entry.file.name)}"
 
 
 def size_of(file: Path) -> int:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from fuzztui.cli.coverage import corpus_inputs, measured
-from fuzztui.cli.mutants import AFL, own_campaign
+from fuzztui.cli.coverage import corpus_inputs
+from fuzztui.cli.coverage_runs import covered
+from fuzztui.cli.mutants import own_campaign
 from fuzztui.cli.output import CliError, UsageError
 from fuzztui.cli.published import SUFFIXES
 from fuzztui.features.source.annotated import SourceText, annotated_files
 from fuzztui.features.source.executed import Coverage
+from fuzztui.features.source.functions import frontier, functions_by_work
 from fuzztui.kernel.base.files import read_if_regular, status
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.frames import parse_frames
@@ -52,7 +55,16 @@ def reported_source(
             changed.append(files[path].name)
     if not files:
         return None
-    return ReportedSource(annotated_files(state, files), inputs, changed, lines)
+    found = ReportedSource(annotated_files(state, files), inputs, changed, lines)
+    if coverage is None:
+        return found
+    short = {f.name: names[path] or _short(path) for path, f in by_path.items()}
+    return replace(
+        found,
+        measured_by=coverage.note,
+        functions=[(short[file.name], f) for file, f in functions_by_work(coverage)],
+        frontier=[replace(row, file=short[row.file]) for row in frontier(coverage)],
+    )
 
 
 def _names(state: State) -> dict[str, str]:
@@ -70,14 +82,11 @@ def _measured(state: State, run: Path | None) -> tuple[int, Coverage]:
         raise UsageError("--coverage: the run has no campaign, so its target cannot be run")
     run_dir = RunDir(run)
     campaign = own_campaign(run_dir.campaign, [])
-    if campaign.kind == AFL:
-        raise UsageError("--coverage is for Python targets, not for afl")
     inputs = corpus_inputs(run_dir, state)
     try:
-        executed = measured(campaign, run_dir, inputs, "coverage: inputs")
+        return len(inputs), covered(campaign, run_dir, inputs, Path("/"), what="coverage: inputs")
     except SupervisorError as e:
         raise CliError(f"--coverage: {e}") from None
-    return len(inputs), executed.coverage(Path("/"))
 
 
 def _short(path: str) -> str:

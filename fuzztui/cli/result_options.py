@@ -76,7 +76,7 @@ def _export(parser: CommandParser) -> Run:
 def _coverage(parser: CommandParser) -> Run:
     from fuzztui.tools.export.coverage import FORMATS
 
-    parser.run(", of a Python target; with --by-line also of a C target")
+    parser.run(", of a Python target, or of a C target with target.build")
     parser.add_argument(
         "--format", choices=FORMATS, help="default: a table of files with their missing lines"
     )
@@ -85,6 +85,13 @@ def _coverage(parser: CommandParser) -> Run:
         "--entry", metavar="ID", help="only this input: 12, id:000012, INSTANCE/12, or a file"
     )
     parser.flag("--over-time", "how many lines were covered when, in the table or in JSON")
+    for table, text in (
+        ("functions", "a table of functions: their lines, and those that no input enters"),
+        ("frontier", "conditions with a branch never taken, by the lines that are behind them"),
+    ):
+        parser.add_argument(
+            f"--{table}", dest="table", action="store_const", const=table, default="", help=text
+        )
     parser.flag("--by-line", "JSON: for each line the first and the smallest entry that execute it")
     parser.flag("--progress", "with --by-line: messages about the progress")
     parser.flag("--until-eof", "end at the end of stdin, as with Ctrl-C")

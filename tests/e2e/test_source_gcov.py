@@ -26,6 +26,7 @@ command = ["./crate", "@@"]
 source = "src"
 build = "$CC -g -O1 -o crate $SOURCE/{file}"
 coverage = true
+coverage_tool = "gcov"
 [engine]
 kind = "afl"
 seeds = ["seeds"]
@@ -184,7 +185,7 @@ def test_hostile_entries_are_bounded_and_leave_nothing(home, hostile):
 def test_a_measurement_that_is_cancelled_leaves_nothing(home, hostile):
     with home.popen("coverage", str(hostile), "--by-line", "--progress") as process:
         said = process.stderr.readline()
-        assert "gcc builds" in said
+        assert "gcov measures the lines" in said
         while "entries" not in said:
             said = process.stderr.readline()
             assert said
@@ -197,17 +198,16 @@ def test_a_measurement_that_is_cancelled_leaves_nothing(home, hostile):
     assert str(hostile) not in commands()
 
 
-def test_without_the_build_a_message_says_what_to_do(home, hostile):
+def test_without_a_command_that_builds_a_message_says_what_to_do(home, hostile):
     frozen = hostile / "campaign.toml"
     frozen.write_text(frozen.read_text().replace("coverage = true", "coverage = false"))
-    home("coverage", str(hostile), "--by-line", code=2)
-    assert "target.coverage = true" in home.stderr
-    assert by_line(home, hostile, "--set", "target.coverage=true")
-    home("coverage", str(hostile), code=2)
-    assert "--by-line" in home.stderr
+    assert by_line(home, hostile), "the command builds whether or not the campaign does"
     text = re.sub(r"(?m)^build = .*$", "", frozen.read_text())
     frozen.write_text(text.replace('"./crate"', json.dumps(str(hostile / "build" / "crate"))))
-    home("coverage", str(hostile), "--by-line", "--set", "target.coverage=true", code=2)
+    for option in ("--by-line", "--functions"):
+        home("coverage", str(hostile), option, code=2)
+        assert "target.build" in home.stderr
+    home("report", str(hostile), "--coverage", code=2)
     assert "target.build" in home.stderr
 
 

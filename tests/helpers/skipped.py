@@ -30,6 +30,7 @@ PACKAGES = (
     (r"openssh|sshd", "openssh-server openssh-client"),
     (r"gdb", "gdb"),
     (r"lcov", "lcov"),
+    (r"llvm", "llvm"),
     (r"chromium", "chromium-headless-shell"),
     (r"gnuplot", "gnuplot-nox"),
     (r"slurm|munge|sbatch", "slurmctld slurmd slurm-client munge"),

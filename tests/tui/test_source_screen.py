@@ -294,12 +294,13 @@ async def test_without_any_source_the_screen_says_what_to_do(drive):
 
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 40)])
-async def test_without_lines_of_a_c_target_the_screen_says_what_to_do(drive, size):
+async def test_without_lines_of_a_c_target_the_screen_says_what_to_do(drive, size, command):
+    command("", 2, "fuzztui: this campaign has no target.build")
     async with drive(started("crashy", engine="afl"), size=size, toasts=True, press="8") as d:
         await d.until_shows("target.coverage = true")
         assert "docs/source.md" in d.text()
         await d.press("r")
-        await d.until(lambda: any("target.coverage" in n.message for n in d.app._notifications))
+        await d.until_notice("target.build")
         for state in ("building", "measuring"):
             d.log.add(ev.CoverageBuild(state), dt=1.0)
             await d.until(lambda: d.screen.files.empty.startswith("target.coverage: "))

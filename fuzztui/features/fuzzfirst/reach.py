@@ -1,7 +1,7 @@
 """Determine where mutants may be: the functions of a program, and the lines that inputs execute.
 
 Functions of Python targets are read from the source, and the interpreter reports lines. A C target
-is built once more for gcov (:mod:`fuzztui.features.fuzzfirst.gcov_build`), and run on the seeds.
+is built for gcov (:mod:`fuzztui.features.fuzzfirst.measured_build`), and run on the seeds.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import Any
 
 from fuzztui.engines.instrument.statements import lines_of, outline_of
 from fuzztui.features.fuzzfirst.build_tree import BuildTree
-from fuzztui.features.fuzzfirst.gcov_build import GcovBuild
-from fuzztui.features.fuzzfirst.gcov_file import GcovFile
+from fuzztui.features.fuzzfirst.coverage_tools import Gcov
+from fuzztui.features.fuzzfirst.measured_build import MeasuredBuild
+from fuzztui.features.fuzzfirst.measured_file import MeasuredFile
 from fuzztui.features.fuzzfirst.showmap import read_input
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
@@ -104,7 +105,7 @@ async def reach_by_gcov(
     place = run_dir.mutants.absolute() / "work" / "reach"
     mark = ProcessMark(run_dir.path, "mutant-reach")
     needs = 'mutants.functions, mutants.covered, mutants.order = "roadblocks"'
-    build = GcovBuild(campaign, mark, BuildTree(place, source), needs)
+    build = MeasuredBuild(campaign, mark, BuildTree(place, source), needs, Gcov.name)
     try:
         await build.make()
         for seed in list(seeds)[:MAX_SEEDS]:
@@ -117,15 +118,15 @@ async def reach_by_gcov(
         await asyncio.to_thread(build.remove)
 
 
-def _read(build: GcovBuild) -> BuildReach:
+def _read(build: MeasuredBuild) -> BuildReach:
     """Run gcov on the notes and counts. Raises OSError, :class:`SupervisorError`."""
     reach = BuildReach()
     base = os.path.realpath(build.source)
-    found: dict[str, GcovFile] = {}
+    found: dict[str, MeasuredFile] = {}
     for path, counts in build.files():
-        found.setdefault(os.path.relpath(path, base), GcovFile(path)).add(counts)
+        found.setdefault(os.path.relpath(path, base), MeasuredFile(path)).add(counts)
     for name, file in found.items():
-        reach.functions[name] = [(text, *lines) for lines, text in sorted(file.functions.items())]
+        reach.functions[name] = [(text, a, b) for a, b, text in sorted(file.functions)]
         reach.lines[name] = {line for line, executed in file.lines.items() if executed}
         reach.statements[name] = set(file.lines)
         reach.decisions[name] = file.half_taken

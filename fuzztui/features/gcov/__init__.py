@@ -1,4 +1,4 @@
-"""Lines of C targets: a build for gcov, and the first and smallest queue entry of each line."""
+"""Lines of C targets: a build for gcov or llvm-cov, in which the queue entries run."""
 
 from fuzztui.kernel.model.feature import Feature
 

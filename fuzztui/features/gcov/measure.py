@@ -1,4 +1,4 @@
-"""What queue entries cover first, by a build for gcov: as events."""
+"""What queue entries cover first, by a build for gcov or llvm-cov: as events."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.features.fuzzfirst.build_tree import BuildTree
-from fuzztui.features.fuzzfirst.gcov_build import GcovBuild
-from fuzztui.features.fuzzfirst.gcov_file import GcovFile
+from fuzztui.features.fuzzfirst.coverage_tools import AUTO
+from fuzztui.features.fuzzfirst.measured_build import MeasuredBuild
+from fuzztui.features.fuzzfirst.measured_file import MeasuredFile
 from fuzztui.features.fuzzfirst.showmap import read_input
 from fuzztui.kernel.base import ranges
 from fuzztui.kernel.base.files import read_if_regular
@@ -28,18 +29,21 @@ TOGETHER: Final = 32
 """Entries that run before gcov reads the counts."""
 
 
-def build_for(campaign: Campaign, run_dir: RunDir, home: Path, label: str) -> GcovBuild:
-    """Return the build for gcov of a campaign's target, with its files in ``home``.
+def build_for(
+    campaign: Campaign, run_dir: RunDir, home: Path, label: str, tool: str = ""
+) -> MeasuredBuild:
+    """Return the build of a campaign's target for coverage, with its files in ``home``.
 
-    ``label``: marks the processes that it starts. All of these are killed after each input, so
-    that no other process may use the label.
+    ``tool``: an empty string: that of the campaign file. ``label``: marks the processes that it
+    starts. All of these are killed after each input, so that no other process may use the label.
     """
     origin = Path(campaign.target["source"])
     # A run below the source is no part of it; others are usually beside it.
     runs = run_dir.path.parent
     without = [run_dir.path] if runs == origin or origin.is_relative_to(runs) else [runs]
     tree = BuildTree(home, origin, without)
-    return GcovBuild(campaign, ProcessMark(run_dir.path, label), tree, KEY)
+    tool = tool or campaign.target.get("coverage_tool") or AUTO
+    return MeasuredBuild(campaign, ProcessMark(run_dir.path, label), tree, KEY, tool)
 
 
 def read_entry(file: Path) -> Found | None:
@@ -48,12 +52,12 @@ def read_entry(file: Path) -> Found | None:
     return None if data is None else Found(file.parent.parent.name, file.name, data)
 
 
-class GcovMeasurement:
+class EntryMeasurement:
     """Runs entries, and reports the lines and branches that no earlier entry has covered."""
 
     def __init__(
         self,
-        build: GcovBuild,
+        build: MeasuredBuild,
         report: Callable[[Event], None],
         known: Mapping[str, tuple[str, set[int], set[int]]],
     ) -> None:
@@ -67,11 +71,7 @@ class GcovMeasurement:
     def start(self) -> None:
         """Report the files. Blocking. Raises OSError, :class:`SupervisorError`."""
         self._build.clear()
-        files = self._files()
-        if not files:
-            raise SupervisorError(
-                "gcov knows no file of target.source: does target.build compile with $CC or $CXX?"
-            )
+        files = measured_files(self._build)
         for path, file in files.items():
             text = read_if_regular(file.path, MAX_SOURCE) or b""
             sha = sha256(text).hexdigest()[:16]
@@ -102,14 +102,12 @@ class GcovMeasurement:
         await asyncio.to_thread(self._build.clear)
         for entry in entries:
             await self._build.run(entry.data)
-        files: dict[str, GcovFile] = {}
+        files: dict[str, MeasuredFile] = {}
         if await asyncio.to_thread(self._build.has_counts):
             self._has_counted = True
-            files = await asyncio.to_thread(self._files)
+            files = await asyncio.to_thread(measured_files, self._build)
         elif not self._has_counted:  # else only this run was killed, mostly at its time limit
-            raise SupervisorError(
-                "the program that gcc --coverage has built wrote no counts: does it end by _exit()?"
-            )
+            raise no_counts(self._build)
         new = {path: found for path, file in files.items() if any(found := self._new(path, file))}
         if new and len(entries) > 1:
             half = len(entries) // 2
@@ -135,15 +133,32 @@ class GcovMeasurement:
             )
         )
 
-    def _new(self, path: str, file: GcovFile) -> tuple[set[int], set[int]]:
+    def _new(self, path: str, file: MeasuredFile) -> tuple[set[int], set[int]]:
         lines, branches = self._left.get(path, (set(), set()))
         numbers = self._numbers.get(path, {})
         taken = {numbers[key] for key, was in file.branches.items() if was and key in numbers}
         return {n for n, ran in file.lines.items() if ran} & lines, taken & branches
 
-    def _files(self) -> dict[str, GcovFile]:
-        """Return what gcov reports, by the path of the user's file."""
-        found: dict[str, GcovFile] = {}
-        for path, counts in self._build.files():
-            found.setdefault(str(self._build.user_path(path)), GcovFile(path)).add(counts)
-        return found
+
+def measured_files(build: MeasuredBuild) -> dict[str, MeasuredFile]:
+    """Return what the tool reports, by the path of the user's file. Blocks.
+
+    Raises OSError, LookupError, TypeError, ValueError, :class:`SupervisorError`, also if it
+    reports no file.
+    """
+    found: dict[str, MeasuredFile] = {}
+    for path, counts in build.files():
+        found.setdefault(str(build.user_path(path)), MeasuredFile(path)).add(counts)
+    if not found:
+        raise SupervisorError(
+            f"{build.tool.name} knows no file of target.source: does target.build compile with "
+            "$CC or $CXX?"
+        )
+    return found
+
+
+def no_counts(build: MeasuredBuild) -> SupervisorError:
+    """Return the error about a build of which no run has written counts."""
+    return SupervisorError(
+        f"the program that {build.tool.compiler} has built wrote no counts: does it end by _exit()?"
+    )

@@ -22,8 +22,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from fuzztui.features.fuzzfirst.coverage_tools import Gcov
 from fuzztui.features.fuzzfirst.showmap import MAX_INPUT
-from fuzztui.features.gcov.measure import KEY, TOGETHER, GcovMeasurement, build_for, read_entry
+from fuzztui.features.gcov.measure import KEY, TOGETHER, EntryMeasurement, build_for, read_entry
 from fuzztui.features.source.fold import LineCoverage
 from fuzztui.kernel.log.files import LogError
 from fuzztui.kernel.log.reader import LogReader
@@ -52,16 +53,21 @@ def _report(event: Event) -> None:
     _say("event", encode_event(event))
 
 
-def known_lines(run_dir: RunDir) -> dict[str, tuple[str, set[int], set[int]]]:
-    """Return hash, covered lines and covered branches of the files in the log, by path."""
+def known_lines(run_dir: RunDir) -> tuple[dict[str, tuple[str, set[int], set[int]]], str]:
+    """Return hash, covered lines and covered branches of the files in the log, by path.
+
+    And the tool that has measured them, an empty string if there are none: the numbers of lines and
+    branches are its own.
+    """
     state = State()
     with contextlib.suppress(LogError, OSError):
         apply(state, LogReader(run_dir.log).records())
     lines = LineCoverage()
     lines.take(state)
-    return {
+    known = {
         path: (file.row.sha, set(file.first), set(file.taken)) for path, file in lines.files.items()
     }
+    return known, state.coverage_tool or Gcov.name if known else ""
 
 
 class GcovQueue:
@@ -69,8 +75,9 @@ class GcovQueue:
 
     def __init__(self, run_dir: RunDir, campaign: Campaign) -> None:
         self._run_dir = run_dir
-        self._build = build_for(campaign, run_dir, run_dir.path / "gcov", "gcov-runs")
-        self._measurement = GcovMeasurement(self._build, _report, known_lines(run_dir))
+        known, tool = known_lines(run_dir)
+        self._build = build_for(campaign, run_dir, run_dir.path / "gcov", "gcov-runs", tool)
+        self._measurement = EntryMeasurement(self._build, _report, known)
         self._queues = Queues(run_dir.out, MAX_INPUT)
         self._waiting: list[tuple[str, str]] = []
         """Instance and file name: contents are read when it is an entry's turn."""
@@ -80,9 +87,8 @@ class GcovQueue:
 
     async def run(self, parent: int) -> None:
         """Build, then measure entries until the parent is gone, or :attr:`last`."""
-        _report(CoverageBuild("building"))
         try:
-            await self._build.make()
+            await self._build.make(lambda text: _report(CoverageBuild("building", text)))
             await asyncio.to_thread(self._measurement.start)
         except (SupervisorError, OSError, ValueError, LookupError, TypeError) as e:
             _report(CoverageBuild("failed", str(e)))
@@ -95,7 +101,7 @@ class GcovQueue:
             now = "measuring" if self._waiting else "ready"
             if now != state:
                 state = now
-                _report(CoverageBuild(now))
+                _report(CoverageBuild(now, tool=self._build.tool.name))
             _say("figures", {"pending": len(self._waiting)})
             if self._waiting:
                 part = self._waiting[:TOGETHER]

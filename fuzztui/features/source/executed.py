@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,30 @@ from fuzztui.run.inprocess.ask import ask
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionCoverage:
+    """A function, with those inside it."""
+
+    name: str
+    first: int
+    last: int
+    statements: int
+    """Number of its lines that can run, of which ``executed`` did."""
+    executed: int
+    calls: int = -1
+    """How often inputs have called the function; -1: unknown."""
+
+    @property
+    def entered(self) -> bool:
+        """Whether an input has entered the function."""
+        return self.calls > 0 or (self.calls < 0 and self.executed > 0)
+
+    @property
+    def called(self) -> str:
+        """The number of calls as text; an empty string: unknown."""
+        return "never" if not self.entered else f"{self.calls:,}" if self.calls > 0 else ""
+
+
+@dataclass(frozen=True, slots=True)
 class FileCoverage:
     """The lines of one file."""
 
@@ -25,6 +50,17 @@ class FileCoverage:
     statements: frozenset[int]
     executed: frozenset[int]
     """The ``statements`` that ran."""
+    functions: Sequence[FunctionCoverage] = ()
+    conditions: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    """By line of a condition that ran: its branches never taken (1 or more), and all of them."""
+    hits: Mapping[int, int] = field(default_factory=dict)
+    """How often each of ``executed`` ran; empty: unknown."""
+    branches: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    """How often a branch was taken, by line and the branch's number there; empty: unknown."""
+
+    def hit(self, line: int) -> int:
+        """How often a line ran; 1 if only that it ran is known."""
+        return self.hits.get(line, int(line in self.executed))
 
     @property
     def missing(self) -> list[int]:
@@ -54,6 +90,8 @@ class Coverage:
     files: list[FileCoverage]
     root: Path
     growth: list[Growth] = field(default_factory=list)
+    note: str = ""
+    """How the lines of a C target were measured, and what was not, as text for users."""
 
     @property
     def total(self) -> FileCoverage:
@@ -61,7 +99,9 @@ class Coverage:
         statements = [(f.name, n) for f in self.files for n in f.statements]
         number = {line: n for n, line in enumerate(statements)}
         executed = frozenset(number[f.name, n] for f in self.files for n in f.executed)
-        return FileCoverage("TOTAL", frozenset(number.values()), executed)
+        branches = [taken for f in self.files for taken in f.branches.values()]
+        taken = {(0, n): count for n, count in enumerate(branches)}
+        return FileCoverage("TOTAL", frozenset(number.values()), executed, branches=taken)
 
 
 def coverage_of(
@@ -94,6 +134,17 @@ class CoveredInput:
     entry: str
     t: float = -1.0
     """The campaign time when it was found, in seconds; -1: unknown."""
+
+    @property
+    def key(self) -> str:
+        """The entry as screens name it: ``main/12``."""
+        return f"{self.file.parent.parent.name}/{id_of(self.file.name)}"
+
+
+def id_of(name: str) -> int:
+    """Return the id in the name of an entry's file; -1 if it has none."""
+    match = re.match(r"id:(\d+)", name)
+    return int(match[1]) if match else -1
 
 
 @dataclass(slots=True)

@@ -115,6 +115,7 @@ def first_line(state: State, entry: Entry) -> tuple[str, int] | None:
 def coverage_build(state: State, e: CoverageBuild, touched: ChangesBuilder) -> None:
     """Fold the state of the build that measures the lines of a C target."""
     state.coverage_build, state.coverage_reason = e.state, e.reason
+    state.coverage_tool = e.tool or state.coverage_tool
     touched.source = True
 
 

@@ -25,7 +25,7 @@ def _lines(event: LinesCovered) -> Described:
 
 def _build(event: CoverageBuild) -> Described:
     style = "failed" if event.state == "failed" else "muted"
-    text = with_reason(event.state, event.reason)
+    text = with_reason(event.state, event.reason) + f" ({event.tool})" * bool(event.tool)
     return Described("coverage", text, style)
 
 

@@ -6,12 +6,13 @@ import json
 import os
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
 from fuzztui import __version__
 from fuzztui.features.source.executed import Coverage, FileCoverage
+from fuzztui.features.source.functions import frontier
 from fuzztui.kernel.base.text import visible
 
 FORMATS: Final = ("lcov", "cobertura", "json")
@@ -40,7 +41,16 @@ def _lcov(coverage: Coverage) -> str:
     for file in coverage.files:
         # A newline in a name would end the record.
         lines += ["TN:fuzztui", f"SF:{visible(file.name)}"]
-        lines += [f"DA:{n},{int(n in file.executed)}" for n in sorted(file.statements)]
+        called = [(int(f.entered) if f.calls < 0 else f.calls, f) for f in file.functions]
+        lines += [f"FN:{f.first},{visible(f.name)}" for _, f in called]
+        lines += [f"FNDA:{calls},{visible(f.name)}" for calls, f in called]
+        if called:
+            lines += [f"FNF:{len(called)}", f"FNH:{sum(f.entered for _, f in called)}"]
+        for (line, number), taken in sorted(file.branches.items()):
+            lines.append(f"BRDA:{line},0,{number},{taken if line in file.executed else '-'}")
+        if file.branches:
+            lines += [f"BRF:{len(file.branches)}", f"BRH:{_taken(file)}"]
+        lines += [f"DA:{n},{file.hit(n)}" for n in sorted(file.statements)]
         lines += [f"LF:{len(file.statements)}", f"LH:{len(file.executed)}", "end_of_record"]
     return "\n".join(lines) + "\n"
 
@@ -49,7 +59,8 @@ def _cobertura(coverage: Coverage) -> str:
     total = coverage.total
     top = ET.Element("coverage", _rates(total) | {
         "lines-valid": str(len(total.statements)), "lines-covered": str(len(total.executed)),
-        "branches-covered": "0", "branches-valid": "0", "complexity": "0",
+        "branches-covered": str(_taken(total)), "branches-valid": str(len(total.branches)),
+        "complexity": "0",
         "version": f"fuzztui {__version__}", "timestamp": "0",
     })  # fmt: skip
     ET.SubElement(ET.SubElement(top, "sources"), "source").text = visible(str(coverage.root))
@@ -69,10 +80,16 @@ def _cobertura(coverage: Coverage) -> str:
             one = ET.SubElement(classes, "class", {**names, **_rates(file), "complexity": "0"})
             ET.SubElement(one, "methods")
             lines = ET.SubElement(one, "lines")
+            arms: dict[int, list[int]] = {}
+            for (line, _), taken in file.branches.items():
+                arms.setdefault(line, []).append(taken)
             for n in sorted(file.statements):
-                ET.SubElement(
-                    lines, "line", {"number": str(n), "hits": str(int(n in file.executed))}
-                )
+                row = {"number": str(n), "hits": str(file.hit(n))}
+                if every := arms.get(n):
+                    hit = sum(taken > 0 for taken in every)
+                    share = f"{hit / len(every):.0%} ({hit}/{len(every)})"
+                    row |= {"branch": "true", "condition-coverage": share}
+                ET.SubElement(lines, "line", row)
     ET.indent(top)
     head = '<?xml version="1.0" ?>\n<!DOCTYPE coverage SYSTEM '
     head += "'http://cobertura.sourceforge.net/xml/coverage-04.dtd'>\n"
@@ -80,7 +97,12 @@ def _cobertura(coverage: Coverage) -> str:
 
 
 def _rates(file: FileCoverage) -> dict[str, str]:
-    return {"line-rate": f"{file.percent / 100:.4g}", "branch-rate": "0"}
+    share = _taken(file) / len(file.branches) if file.branches else 0
+    return {"line-rate": f"{file.percent / 100:.4g}", "branch-rate": f"{share:.4g}"}
+
+
+def _taken(file: FileCoverage) -> int:
+    return sum(taken > 0 for taken in file.branches.values())
 
 
 def _json(coverage: Coverage) -> str:
@@ -90,10 +112,17 @@ def _json(coverage: Coverage) -> str:
             file.name: {
                 "executed_lines": sorted(file.executed),
                 "missing_lines": file.missing,
+                "hits": {str(n): count for n, count in sorted(file.hits.items())},
+                "branches": [[*key, taken] for key, taken in sorted(file.branches.items())],
+                "functions": [
+                    {**asdict(f), "calls": f.calls if f.calls >= 0 else None, "entered": f.entered}
+                    for f in file.functions
+                ],
                 "summary": _summary(file),
             }
             for file in coverage.files
         },
+        "frontier": [asdict(row) for row in frontier(coverage)],
         "totals": _summary(coverage.total),
     }
     if coverage.growth:

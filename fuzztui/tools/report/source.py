@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fuzztui.features.source.annotated import MISSED, AnnotatedFile, AnnotatedLine
+from fuzztui.features.source.executed import FunctionCoverage
+from fuzztui.features.source.functions import FrontierLine
 from fuzztui.kernel.base.page import (
     Cell,
     Code,
@@ -25,6 +27,8 @@ from fuzztui.kernel.model.state import Mutant
 MAX_LINES: Final = 30_000
 """Lines of all files together: a page of some megabytes."""
 _MAX_TEXT: Final = 400
+_MAX_ROWS: Final = 50
+"""Functions, and conditions on the frontier, that are listed."""
 _MAX_NOTES: Final = 4
 """Mutants, and findings, that are named below one line."""
 
@@ -42,6 +46,11 @@ class ReportedSource:
     """Names of files that were changed after the campaign began."""
     lines: bool = True
     """Whether the page has room for the lines themselves."""
+    measured_by: str = ""
+    """How the lines of a C target were measured."""
+    functions: Sequence[tuple[str, FunctionCoverage]] = ()
+    """With the names of their files, those to look at first."""
+    frontier: Sequence[FrontierLine] = ()
 
 
 def source_section(source: ReportedSource | None) -> Section | None:
@@ -56,6 +65,10 @@ def source_section(source: ReportedSource | None) -> Section | None:
         parts.append(Note(text, is_warning=True))
     files = sorted(source.files, key=_by_work)
     parts.append(_table(files))
+    if source.functions:
+        parts.append(_functions(source.functions))
+    if source.frontier:
+        parts.append(_frontier(source.frontier))
     if source.lines:
         parts += _listings(files)
     return Section("Source", parts)
@@ -96,9 +109,10 @@ def _headline(source: ReportedSource) -> str:
     share = f" ({covered / statements:.1%})" if statements else ""
     reached = sum(line.reached_only for file in source.files for line in file.lines)
     more = f" Of the others, a finding has reached {reached:,}." if reached else ""
+    how = f" {source.measured_by}." if source.measured_by else ""
     return (
         f"{covered:,} of {several(statements, 'statement')}{share} were executed when the "
-        f"{several(source.inputs, 'input')} of the corpus ran again.{more}"
+        f"{several(source.inputs, 'input')} of the corpus ran again.{more}{how}"
     )
 
 
@@ -117,6 +131,34 @@ def _table(files: Sequence[AnnotatedFile]) -> Table:
         [[row[n] for n in used] for row in rows],
         frozenset(range(1, len(used))),
     )
+
+
+def _functions(functions: Sequence[tuple[str, FunctionCoverage]]) -> Part:
+    never = sum(not f.entered for _, f in functions)
+    return _folded(
+        f"{several(len(functions), 'function')}, {never:,} never entered",
+        ("function", "where", "lines", "covered", "calls"),
+        [(f.name, f"{file}:{f.first}", f"{f.statements:,}", f"{f.executed:,}", f.called)
+         for file, f in functions],
+    )  # fmt: skip
+
+
+def _frontier(frontier: Sequence[FrontierLine]) -> Part:
+    return _folded(
+        f"{several(len(frontier), 'condition')} with a branch never taken",
+        ("condition", "function", "never taken", "lines behind"),
+        [(f"{row.file}:{row.line}", row.function, f"{row.never:,} of {row.branches:,}",
+          f"{row.behind:,}") for row in frontier],
+    )  # fmt: skip
+
+
+def _folded(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Part:
+    """A table whose first two columns are code, and the others numbers."""
+    cells: list[list[Cell]] = [
+        [*(Code(brief(c, 200)) for c in row[:2]), *row[2:]] for row in rows[:_MAX_ROWS]
+    ]
+    numbers = frozenset(range(2, len(heads)))
+    return Folded(title, [Table(heads, cells, numbers, max(0, len(rows) - _MAX_ROWS))])
 
 
 def _figures(file: AnnotatedFile) -> list[str]:

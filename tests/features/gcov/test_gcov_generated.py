@@ -131,7 +131,7 @@ def measured(tmp_path: Path, build: str, queue: list[Path]) -> FirstEntries:
     (tmp_path / "seeds/1").write_bytes(b"1\n")
     (tmp_path / "c.toml").write_text(
         f"[target]\ncommand = [\"./calc\", \"@@\"]\nsource = \"src\"\nbuild = '''{build}'''\n"
-        'coverage = true\n[engine]\nkind = "afl"\nseeds = ["seeds"]\n'
+        'coverage = true\ncoverage_tool = "gcov"\n[engine]\nkind = "afl"\nseeds = ["seeds"]\n'
     )
     campaign = load(tmp_path / "c.toml").campaign
     run = RunDir(tmp_path / "runs/c")

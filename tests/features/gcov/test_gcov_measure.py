@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.features.fuzzfirst.gcov_file import GcovFile
-from fuzztui.features.gcov.measure import GcovMeasurement
+from fuzztui.features.fuzzfirst.coverage_tools import Gcov
+from fuzztui.features.fuzzfirst.measured_file import MeasuredFile
+from fuzztui.features.gcov.measure import EntryMeasurement
 from fuzztui.kernel.base.ranges import decode
 from fuzztui.run.campaign.rundir import SupervisorError
 from fuzztui.run.observe.queues import Found
@@ -19,6 +20,7 @@ class Build:
 
     def __init__(self, source: Path) -> None:
         self.source, self.ran, self.reads = source, set(), 0
+        self.tool = Gcov()
 
     def clear(self):
         self.ran.clear()
@@ -55,7 +57,7 @@ def build(tmp_path):
 
 def measured(build, inputs, known=None):
     events = []
-    measurement = GcovMeasurement(build, events.append, known or {})
+    measurement = EntryMeasurement(build, events.append, known or {})
     measurement.start()
     build.reads = 0
     entries = [Found("main", f"id:{n:06d},time:{n}", bytes(i)) for n, i in enumerate(inputs)]
@@ -88,7 +90,7 @@ def test_nothing_new_costs_one_reading(build):
 
 def test_a_program_that_writes_no_counts_is_said(build):
     build.has_counts = lambda: False
-    measurement = GcovMeasurement(build, print, {})
+    measurement = EntryMeasurement(build, print, {})
     with pytest.raises(SupervisorError, match="no counts"):
         asyncio.run(measurement.measure([Found("main", "id:000000", b"\1")]))
 
@@ -103,7 +105,7 @@ def test_an_entry_that_is_killed_harms_no_other(build):
             await run(data)
 
     build.run = run_or_be_killed
-    measurement = GcovMeasurement(build, events.append, {})
+    measurement = EntryMeasurement(build, events.append, {})
     measurement.start()
     inputs = [[9], [1], [2, 9], [3], [1]]
     entries = [Found("main", f"id:{n:06d}", bytes(i)) for n, i in enumerate(inputs)]
@@ -116,16 +118,16 @@ def test_an_entry_that_is_killed_harms_no_other(build):
 def test_a_build_without_coverage_is_said(build):
     build.files = lambda: []
     with pytest.raises(SupervisorError, match=r"target\.build"):
-        GcovMeasurement(build, print, {}).start()
+        EntryMeasurement(build, print, {}).start()
 
 
 def test_a_line_in_several_objects_is_covered_if_any_has_run_it():
-    file = GcovFile()
+    file = MeasuredFile()
     for count in (0, 5, 0):
         row = {"line_number": 2, "count": count, "branches": [{"count": count, "throw": False}]}
         file.add({"functions": [], "lines": [row]})
-    assert file.lines == {2: True}
-    assert file.branches == {(2, 0): True}
+    assert file.lines == {2: 5}
+    assert file.branches == {(2, 0): 5}
 
 
 def test_a_file_whose_event_would_be_too_long_is_left_out(build):
@@ -133,7 +135,7 @@ def test_a_file_whose_event_would_be_too_long_is_left_out(build):
     name = "f" * 60_000
     rows = [{"demangled_name": name, "start_line": n, "end_line": n} for n in range(1, 20)]
     build.files = lambda: [("a.c", {"functions": rows, "lines": []})]
-    measurement = GcovMeasurement(build, events.append, {})
+    measurement = EntryMeasurement(build, events.append, {})
     measurement.start()
     assert events == []
     del rows[5:]

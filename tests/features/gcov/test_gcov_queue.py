@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from fuzztui.features.fuzzfirst.coverage_tools import Gcov
 from fuzztui.features.gcov import queue
 from fuzztui.features.gcov.queue import TOGETHER, GcovQueue, known_lines
 from fuzztui.kernel.log.writer import LogWriter
@@ -23,7 +24,9 @@ def run_dir(tmp_path):
 
 
 class Build:
-    async def make(self):
+    tool = Gcov()
+
+    async def make(self, note):
         pass
 
 
@@ -48,7 +51,7 @@ def test_a_long_queue_is_not_held_in_memory(run_dir, tmp_path, monkeypatch):
                 file.truncate(SIZE)
     monkeypatch.setattr(queue, "build_for", lambda *_: Build())
     measurement = Measurement()
-    monkeypatch.setattr(queue, "GcovMeasurement", lambda *_: measurement)
+    monkeypatch.setattr(queue, "EntryMeasurement", lambda *_: measurement)
     waiting = GcovQueue(run_dir, SimpleNamespace(target={"source": str(tmp_path / "src")}))
     waiting.last = True
     tracemalloc.start()
@@ -71,4 +74,5 @@ def test_what_is_known_is_of_the_file_as_it_is_now(run_dir):
     ):
         writer.append(event, 1.0)
     writer.close(at_rest=True)
-    assert known_lines(run_dir) == {"/a.c": ("new", {1}, {0})}
+    known = {"/a.c": ("new", {1}, {0})}
+    assert known_lines(run_dir) == (known, "gcov"), "logs of earlier versions name no tool"

@@ -16,8 +16,6 @@ class SourceContext(RowContext):
 
     measuring: bool = False
     """Whether the coverage is being measured from here."""
-    coverage_build: bool = False
-    """Whether the campaign has the build for gcov that lines of C targets need."""
 
     def labels(self) -> dict[str, str]:
         """Return the label of the key that cancels the measurement."""
@@ -32,12 +30,6 @@ def why_not_measure(now: ActionContext) -> str:
         return now.read_only
     if now.remote:
         return "the run is on another machine; there: fuzztui coverage RUN"
-    has_build = isinstance(now.about, SourceContext) and now.about.coverage_build
-    if now.engine == "afl" and not has_build:
-        return (
-            "lines of C targets need target.coverage = true in the campaign file; set it, and "
-            "start the campaign again (docs/source.md)"
-        )
     if not now.engine:
         return "the campaign is still starting"
     return ""

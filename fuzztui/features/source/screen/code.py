@@ -223,7 +223,8 @@ class CodeColumns:
 LEGEND = Legend({
     "source": {
         "code": "Files, and below each its functions",
-        "cover": "Part of the statements that a queue entry, or the import, has executed",
+        "cover": "Part of the statements that a queue entry, or the import, has executed; never: "
+        "nothing has entered the function",
         "frontier": "Lines on the frontier: never executed, but the decision before them was",
         "score": "Killed mutants of those that are killed or survive",
         "left": "Mutants that no input has killed, though one could",

@@ -35,9 +35,9 @@ class Measuring:
 
     engine: str
     build: str
-    """The state of the build for gcov; an empty string: there is none."""
+    """The state of the build for coverage; an empty string: there is none."""
     reason: str
-    """Why that build has failed."""
+    """Why that build has failed, or which tool it is for."""
     key: str
     """The key that measures; an empty string: that is impossible."""
     watched: bool
@@ -50,8 +50,6 @@ class Measuring:
             return f"not known: {self.reason}"
         if self.build:
             return "not known yet: target.coverage measures it"
-        if self.engine == "afl" and not self.watched:
-            return "not known: target.coverage = true measures it (docs/source.md)"
         return f"not known: {self.key} runs the corpus again" if self.key else "not known"
 
     def nothing(self) -> str:
@@ -60,21 +58,21 @@ class Measuring:
             failed = "The lines of this target cannot be measured: target.coverage failed."
             return f"{failed}\n{self.reason}"
         if self.build == "building":
-            return "target.coverage: gcc builds the target once more; its files come after that."
+            what = "target.coverage: the target is built once more; its files come after that."
+            return f"{what}\n{self.reason}".strip()
         if self.build:
-            return "target.coverage: entries run in the build for gcov; files come with the first."
+            return "target.coverage: entries run in that build; files come with the first."
         what = ""
         if self.watched:
             what = "Watched only: fuzztui measures lines of campaigns that it has started."
-        elif self.engine == "afl":
-            what = (
-                "Set target.coverage = true in the campaign file, and start the campaign again: "
-                "target.build runs once more, with gcc, and gcov measures the lines of each entry "
-                "(docs/source.md). gcc, g++ and gcov must be installed."
-            )
         elif self.key:
             what = f"Press {self.key} to run the corpus again and measure its coverage."
-        return f"The log names no source file of the target.\n{what}".strip()
+        if self.engine == "afl" and not self.watched:
+            what += (
+                "\nWith target.coverage = true in the campaign file the campaign measures each "
+                "entry, by llvm-cov or gcov (docs/source.md)."
+            )
+        return f"The log names no source file of the target.\n{what.strip()}".strip()
 
 
 def line_lines(

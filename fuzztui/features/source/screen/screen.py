@@ -308,7 +308,7 @@ class SourceScreen(ListingScreen[Row, None]):
 
     def describe_row(self) -> ActionContext:
         """Return whether a row is under the cursor."""
-        about = SourceContext(self._measurement is not None, bool(self.campaign.coverage_build))
+        about = SourceContext(self._measurement is not None)
         return ActionContext(row=self.table.current is not None, about=about)
 
     # -------------------------------------------------------------- looking

@@ -73,6 +73,8 @@ def _share(row: CodeNode) -> Cell:
         return "", ""
     if row.covered < 0:
         return format.NONE, "muted"
+    if row.function and not row.covered:
+        return "never", "muted"
     return format.share(_covered(row)), "" if row.function else "bold"
 
 

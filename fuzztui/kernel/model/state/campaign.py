@@ -172,6 +172,8 @@ class State:
     """State of the build that measures the lines of a C target; empty: there is none."""
     coverage_reason: str = ""
     """Why that build failed."""
+    coverage_tool: str = ""
+    """The tool that measures them, gcov or llvm-cov; empty: unknown."""
     commands: dict[str, CommandStatus] = field(default_factory=dict)
     lasting: dict[str, CommandStatus] = field(default_factory=dict)
     """Commands that hold for instances that start later (:mod:`fuzztui.kernel.model.commands`)."""

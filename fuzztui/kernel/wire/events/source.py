@@ -50,8 +50,10 @@ class CoverageBuild(Event, kind="coverage_build"):
     """The progress of the build that measures the lines of a C target.
 
     ``state``: building, measuring, ready (all entries up to now are measured) or failed;
-    ``reason``: why there is none, as text for users.
+    ``reason``: why there is none, as text for users. ``tool``: gcov or llvm-cov; an empty string
+    in logs of earlier versions, which used gcov, and before it is known.
     """
 
     state: str
     reason: str = ""
+    tool: str = ""

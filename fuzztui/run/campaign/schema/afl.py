@@ -31,9 +31,18 @@ AFL_TARGET = (
     Key(
         "coverage",
         "boolean",
-        "Run `build` once more, in the background and in a copy of `source`, with gcc --coverage, "
+        "Run `build` once more, in the background and in a copy of `source`, for gcov or llvm-cov, "
         "and run each new queue entry in it: which lines are covered when, for the Source screen.",
         default=False,
+    ),
+    Key(
+        "coverage_tool",
+        "choice",
+        "What measures lines: gcov (gcc), or llvm-cov (clang), for those who compare with reports "
+        "of one of them. auto: llvm-cov if afl-cc is clang and llvm-profdata has its version, else "
+        "gcov.",
+        default="auto",
+        choices=("auto", "gcov", "llvm-cov"),
     ),
     Key(
         "cmplog",

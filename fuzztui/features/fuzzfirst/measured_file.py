@@ -1,4 +1,4 @@
-"""What gcov reports about one file: lines, functions and branches."""
+"""What gcov or llvm-cov reports about one file: lines, functions and branches."""
 
 from __future__ import annotations
 
@@ -12,38 +12,40 @@ from fuzztui.kernel.wire.events import SourceFile
 
 
 @dataclass(slots=True)
-class GcovFile:
-    """What gcov reports about one file, over all objects that contain it."""
+class MeasuredFile:
+    """What the tool reports about one file, over all objects that contain it."""
 
     path: str = ""
     """Path of the file that was compiled."""
-    lines: dict[int, bool] = field(default_factory=dict)
-    """Whether a line was executed, by line."""
-    functions: dict[tuple[int, int], str] = field(default_factory=dict)
-    """Names of functions by their first and last line."""
-    branches: dict[tuple[int, int], bool] = field(default_factory=dict)
-    """Whether a branch was taken, by line and the branch's number in that line."""
+    lines: dict[int, int] = field(default_factory=dict)
+    """How often a line was executed, by line."""
+    functions: dict[tuple[int, int, str], int] = field(default_factory=dict)
+    """How often a function was called, by its first and last line and its name."""
+    branches: dict[tuple[int, int], int] = field(default_factory=dict)
+    """How often a branch was taken, by line and the branch's number in that line."""
     of: dict[int, str] = field(default_factory=dict)
     """The function of each line."""
 
     def add(self, counts: Mapping[str, Any]) -> None:
         """Add the answer about the file in one object. Raises LookupError, TypeError."""
         for row in counts["functions"]:
-            self.functions[row["start_line"], row["end_line"]] = str(row["demangled_name"])
+            function = row["start_line"], row["end_line"], str(row["demangled_name"])
+            calls = int(row.get("execution_count", 0))
+            self.functions[function] = self.functions.get(function, 0) + calls
         for row in counts["lines"]:
             line = int(row["line_number"])
-            self.lines[line] = self.lines.get(line, False) or row["count"] > 0
+            self.lines[line] = self.lines.get(line, 0) + int(row["count"])
             self.of[line] = str(row.get("function_name", ""))
             real = [b for b in row.get("branches", ()) if not b.get("throw")]
             for number, branch in enumerate(real):
                 key = line, number
-                self.branches[key] = self.branches.get(key, False) or branch["count"] > 0
+                self.branches[key] = self.branches.get(key, 0) + int(branch["count"])
 
     @property
     def half_taken(self) -> set[int]:
         """Lines of conditions of which one branch was taken and another one was not."""
         taken, left = (
-            {line for (line, _), was in self.branches.items() if was is w} for w in (True, False)
+            {line for (line, _), n in self.branches.items() if bool(n) is w} for w in (True, False)
         )
         return taken & left
 
@@ -61,14 +63,14 @@ class GcovFile:
 
     def event(self, path: str, sha: str) -> SourceFile:
         """Return the event about the file."""
-        functions = sorted(self.functions.items(), key=lambda item: (item[0][0], -item[0][1]))
+        functions = sorted(self.functions, key=lambda function: (function[0], -function[1]))
         return SourceFile(
             "",
             path,
             "",
             sha,
             ranges.encode(self.lines),
-            [f"{first}-{last} {name}" for (first, last), name in functions],
+            [f"{first}-{last} {name}" for first, last, name in functions],
             self.blocks,
             [line for line, _ in sorted(self.branches)],
         )

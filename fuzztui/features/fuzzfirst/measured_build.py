@@ -1,23 +1,24 @@
-"""A C or C++ target built once more, by gcc with ``--coverage``, and run on inputs.
+"""A C or C++ target built once more for a tool that measures coverage, and run on inputs.
 
-gcc is what AFL++'s package installs; functions, lines and branches are gcov's. The build is made in
-a private copy of the source. It defines the macros of AFL++'s compilers.
+Functions, lines and branches are those of the tool, gcov or llvm-cov. The build is made in a
+private copy of the source. It defines the macros of AFL++'s compilers.
 """
 
 from __future__ import annotations
 
 import asyncio
 import filecmp
-import json
 import os
 import shlex
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fuzztui.features.fuzzfirst.build_tree import BuildTree
+from fuzztui.features.fuzzfirst.coverage_tool import CoverageTool
+from fuzztui.features.fuzzfirst.coverage_tools import Gcov, chosen_tool
 from fuzztui.features.fuzzfirst.failed_builds import build_target
 from fuzztui.features.fuzzfirst.wrappers import AFL_MACROS, run_tool
 from fuzztui.run.afl.build import build_environment
@@ -54,7 +55,7 @@ extern unsigned char fuzztui_input[1048576];
 _RUNTIME = """\
 #include <signal.h>
 #include <unistd.h>
-extern void __gcov_dump(void);
+extern int DUMP(void);
 unsigned char fuzztui_input[1048576];
 int fuzztui_once(void) { static int n; return n++ == 0; }
 long fuzztui_read(void) {
@@ -62,7 +63,7 @@ long fuzztui_read(void) {
     return n < 0 ? 0 : n;
 }
 /* An input that crashes has executed lines anyway. */
-static void end(int number) { __gcov_dump(); signal(number, SIG_DFL); raise(number); }
+static void end(int number) { DUMP(); signal(number, SIG_DFL); raise(number); }
 __attribute__((constructor)) static void begin(void) {
     static const int all[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTERM};
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) signal(all[i], end);
@@ -89,17 +90,20 @@ for word do
     set -- "$@" "$word"
 done
 [ -z "$link" ] || set -- "$@" {library}
-exec {compiler} -w -include {header} "$@" --coverage -O0
+exec {compiler} -w -include {header} "$@" {flags}
 """
 
 
-class GcovBuild:
+class MeasuredBuild:
     """One build. All its files are in the home of ``tree``.
 
-    ``needs``: the keys of the campaign file that need the build, for messages.
+    ``needs``: the keys of the campaign file that need the build, for messages. ``tool``: the name
+    of the tool, or "auto".
     """
 
-    def __init__(self, campaign: Campaign, mark: ProcessMark, tree: BuildTree, needs: str) -> None:
+    def __init__(
+        self, campaign: Campaign, mark: ProcessMark, tree: BuildTree, needs: str, tool: str
+    ) -> None:
         self._campaign, self._mark, self._tree, self._needs = campaign, mark, tree, needs
         program = _program(campaign, tree)
         command = [str(program), *campaign.target["command"][1:]]
@@ -108,35 +112,52 @@ class GcovBuild:
         self._program = TargetProgram.of(
             replace(campaign, target={**campaign.target, "command": command})
         )
+        self.tool: CoverageTool = Gcov()
+        self._wanted = tool
 
     @property
     def source(self) -> Path:
         """The private copy of the source."""
         return self._tree.source
 
-    async def make(self) -> None:
-        """Copy the source and build it. Raises OSError, :class:`SupervisorError`."""
+    async def make(self, note: Callable[[str], None] = lambda _: None) -> None:
+        """Choose the tool, copy the source and build it. Raises OSError, :class:`SupervisorError`.
+
+        ``note`` is called with the tool, and why it is this one, as text for users.
+        """
         tree, place = self._tree, self._tree.home
+        try:
+            self.tool, why = await asyncio.to_thread(chosen_tool, self._wanted, self._campaign)
+        except SupervisorError as e:
+            raise SupervisorError(f"{self._needs}: {e}") from None
+        note(f"{self.tool.name} measures the lines ({why})")
         await asyncio.to_thread(tree.make)
         await asyncio.to_thread(self._forget_others)
-        await asyncio.to_thread(_make_tools, place, self._needs)
+        await asyncio.to_thread(_make_tools, place, self.tool)
         path = build_environment(self._campaign).get("PATH", os.environ["PATH"])
         env = {"CC": "afl-cc", "CXX": "afl-c++", "PATH": f"{place / 'bin'}{os.pathsep}{path}"}
+        counted = self.tool.environment(place)
         why = await build_target(
             self._campaign, self._mark, tree, self._file,
-            what="the build with gcc --coverage", env=env,
+            what=f"the build with {self.tool.compiler}", env={**env, **counted},
         )  # fmt: skip
         if why:
             raise SupervisorError(f"{self._needs}: {why}")
+        self._program = replace(self._program, env={**self._program.env, **counted})
 
-    async def run(self, data: bytes) -> None:
-        """Run one input. Its counts are added to those of earlier ones."""
+    async def run(self, data: bytes) -> bool:
+        """Run one input. Its counts are added to those of earlier ones.
+
+        Returns False if the program was killed, by a signal or at the time limit: then it wrote no
+        counts, unless it has no ``main`` of its own, or runs by ``__AFL_LOOP``.
+        """
         with open_sandbox(self._program, data, self._mark) as place:
-            await place.run(max(1.0, 5 * self._program.timeout))
+            outcome = await place.run(max(1.0, 5 * self._program.timeout))
+        return outcome.status is not None and outcome.status >= 0
 
     def clear(self) -> None:
         """Set all counts to 0. Raises OSError."""
-        for counts in self._tree.home.rglob("*.gcda"):
+        for counts in self._tree.home.rglob(self.tool.counts):
             counts.unlink(missing_ok=True)
 
     def _forget_others(self) -> None:
@@ -147,23 +168,19 @@ class GcovBuild:
 
     def has_counts(self) -> bool:
         """Whether a run has written counts. Blocks."""
-        return next(self._tree.home.rglob("*.gcda"), None) is not None
+        return next(self._tree.home.rglob(self.tool.counts), None) is not None
 
     def files(self) -> Iterator[tuple[str, Any]]:
-        """Yield gcov's answer for each file of the source or the build, with its path.
+        """Yield the tool's report about each file of the source or the build, with its path.
 
         A file that is compiled into several objects, such as a header, comes several times. Blocks.
-        Raises OSError, :class:`SupervisorError`.
+        Raises OSError, LookupError, ValueError, :class:`SupervisorError`.
         """
-        known = self._known = self._known or _BuiltFiles(self._tree)
-        for notes in sorted(self._tree.home.rglob("*.gcno")):
-            command = ["gcov", "-b", "--json-format", "--stdout", notes.name]
-            for line in run_tool(command, notes.parent).splitlines():
-                report = json.loads(line)
-                where = Path(report.get("current_working_directory", notes.parent))
-                for file in report["files"]:
-                    if path := known.path(file["file"], where, notes):
-                        yield path, file
+        tree = self._tree
+        known = self._known = self._known or _BuiltFiles(tree)
+        for name, where, notes, file in self.tool.reports(tree.home, tree.build, self._file):
+            if path := known.path(name, where, notes):
+                yield path, file
 
     def user_path(self, path: str) -> Path:
         """Return the user's file, or the campaign's build, for a file of this build."""
@@ -187,28 +204,22 @@ def _program(campaign: Campaign, tree: BuildTree) -> Path:
     return tree.source / os.path.relpath(name, campaign.target["source"])
 
 
-def _make_tools(place: Path, needs: str) -> None:
+def _make_tools(place: Path, tool: CoverageTool) -> None:
     """Raises OSError, :class:`SupervisorError`."""
-    for tool in ("gcc", "g++", "gcov", "ar"):
-        if shutil.which(tool) is None:
-            raise SupervisorError(
-                f"{needs}: {tool} is not installed; install it "
-                "(Debian: apt install build-essential), or leave this out"
-            )
     directory = place / "bin"
     directory.mkdir(mode=0o700)
     header, library = place / "reach.h", place / "libreach.a"
     header.write_text(_HEADER)
     for name, text in (("runtime", _RUNTIME), ("driver", _DRIVER)):
         (place / f"{name}.c").write_text(text)
-        run_tool(["gcc", "-O1", "-c", f"{name}.c"], place)
+        run_tool([tool.compilers["gcc"], f"-DDUMP={tool.dump}", "-O1", "-c", f"{name}.c"], place)
     run_tool(["ar", "rcD", library.name, "runtime.o", "driver.o"], place)
     for compiler, names in _COMPILERS.items():
-        real = shutil.which(compiler) or compiler
         text = _WRAPPER.format(
-            compiler=shlex.quote(real),
+            compiler=shlex.quote(tool.compilers[compiler]),
             header=shlex.quote(str(header)),
             library=shlex.quote(str(library)),
+            flags=tool.flags,
         )
         afl = (f"afl-{kind}" for name in names for kind in (name, f"{name}-fast", f"{name}-lto"))
         plus = ("afl-clang-fast++", "afl-clang-lto++", "afl-g++-fast") if "++" in compiler else ()
