@@ -34,7 +34,7 @@ from fuzztui.kernel.model.finding_tallies import (
 )
 from fuzztui.kernel.model.host_summary import host_summaries, is_reached
 from fuzztui.kernel.model.measured import unmeasured
-from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE, SEEDS, to_look_at
+from fuzztui.kernel.model.passive import ADDED, MUTANT_INPUTS, ORACLE, SEEDS, to_look_at
 from fuzztui.kernel.model.receipts import receipts
 from fuzztui.kernel.model.selectors import (
     ENDED,
@@ -58,7 +58,6 @@ from fuzztui.kernel.wire.finding_kinds import CRASH, CRASHES, KINDS
 from fuzztui.kernel.wire.severity import beside
 from fuzztui.kernel.wire.verdicts import NEW, label
 from fuzztui.run.home.finding import is_run
-from fuzztui.run.observe.afl_names import ADDED
 from fuzztui.tools.status.status import figures_of_packages, status_dict
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from itertools import chain
 MOPT = "-L"
 """The option for MOpt, AFL++'s mutation scheduler; afl-fuzz rejects it with custom mutators."""
 
-OPTIONS = "+Ab:B:c:CdDe:E:hi:I:f:F:g:G:l:L:m:M:nNOo:p:P:RQs:S:t:T:UV:WXx:YZ"
+OPTIONS = "+a:Ab:B:c:CdDe:E:hi:I:f:F:g:G:l:L:m:M:nNOo:p:P:RQs:S:t:T:UV:WXx:YzZ"
 """All options of afl-fuzz, in the syntax of ``getopt``."""
 
 _SCHEDULES = ("explore", "exploit", "coe", "rare", "lin", "quad", "seek", "fast")
