@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from fuzztui.cli.asking import agreed
-from fuzztui.cli.output import FAILED, CliError, say, short_path
+from fuzztui.cli.output import FAILED, CliError, UsageError, say, short_path
 from fuzztui.cli.progress import Waiting
 from fuzztui.cli.run import load_file, run_file, show, start_campaign
 from fuzztui.kernel.base.errors import UserError
@@ -29,6 +29,8 @@ def adopt(options: argparse.Namespace) -> int:
     before = run_of_fleet(Path(os.path.realpath(options.directory)))
     if before and has_started(before):
         say(f"{options.directory} is the sync directory of the run {short_path(before)}")
+        if strangers := [one for one in living(before / "out").values() if not one.problem]:
+            raise UsageError(f"{_shown(strangers)}: was started by hand; end it, and try again")
         return run_file(before / FROZEN, options)
     directory = check_directory(options.directory)
     run = (options.output or before or Path("runs") / directory.name).absolute()

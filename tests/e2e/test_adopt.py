@@ -162,6 +162,11 @@ def test_a_living_fleet_goes_on_under_its_names_with_all_its_work(home, by_hand)
     # The same command only resumes the run now, and shows it.
     home("adopt", "out", "--detach")
     assert "rejoining" in home.stderr
+    home.stop()
+    by_hand.start("words", *OPTIONS["words"], AFL_AUTORESUME="1")
+    wait_until(lambda: held(str(by_hand.out / "words")))
+    home("adopt", "out", "--yes", "--detach", code=2)
+    assert f"words (process {by_hand.started['words'].pid}): was started by hand" in home.stderr
 
 
 @pytest.mark.parametrize("moment", ["the run is made", "one has ended"])
@@ -199,7 +204,7 @@ def test_a_dead_fleet_is_resumed_and_a_pid_of_another_program_is_left_alone(home
         by_hand.start("foreign", "-M", "master", "--", "./target", out="elsewhere")
         wait_until((elsewhere / "master/fuzzer_stats").exists)
         text = home("adopt", "out", "-o", "run", "--yes", "--detach")
-        assert len(re.findall(r"^\w+ +dead ", text, re.MULTILINE)) == len(OPTIONS)
+        assert len(re.findall(r"^\w+ +dead  ", text, re.MULTILINE)) == len(OPTIONS)
         rows = wait_until(lambda: running_all(home), home.status)
         assert rows["words"]["execs"] >= execs
         assert other.poll() is None

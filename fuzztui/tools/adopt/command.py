@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from fuzztui.kernel.base.files import read_if_regular
 from fuzztui.run.campaign.fleet import OPTIONS
 
 ALONE: Final = "default"
@@ -126,18 +127,19 @@ def _program(word: str, cwd: Path) -> str:
 
 def read_setup(instance: Path) -> tuple[list[str], dict[str, str]]:
     """Return the command line and the variables in ``fuzzer_setup``. Raises ValueError."""
-    file = instance / "fuzzer_setup"
+    data = read_if_regular(instance / "fuzzer_setup", _MAX_SETUP)
+    again = "start it again by hand, and adopt it while it runs"
+    if data is None:
+        raise ValueError(
+            f"AFL and AFL++ before 3.0 write no fuzzer_setup with the command; {again}"
+        )
+    head, _, line = data.decode(errors="replace").partition("# command line:\n")
     try:
-        with file.open(errors="replace") as opened:
-            head, mark, line = opened.read(_MAX_SETUP).partition("# command line:\n")
         argv = shlex.split(line)
-    except FileNotFoundError:
-        text = "its command is unknown: AFL++ before 3.0 and AFL write no fuzzer_setup"
-        raise ValueError(f"{text}; start it again by hand, and adopt it while it runs") from None
-    except (OSError, ValueError) as e:
-        raise ValueError(f"{file}: cannot be read: {e}") from None
-    if not mark or not argv:
-        raise ValueError(f"{file}: has no command line; start it by hand, and adopt it then")
+    except ValueError:  # cut
+        argv = []
+    if not argv:
+        raise ValueError(f"fuzzer_setup contains no command line; {again}")
     return argv, kept_variables(head.splitlines())
 
 

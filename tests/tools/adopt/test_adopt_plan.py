@@ -160,7 +160,7 @@ def test_instances_whose_process_or_command_is_unknown_are_refused(place):
         text = refused(place)
     finally:
         locked.die()
-    assert "\n  old: its command is unknown: AFL++ before 3.0" in text
+    assert "\n  old: AFL and AFL++ before 3.0 write no fuzzer_setup" in text
     assert "\n  locked: its directory is locked by a process that cannot be seen" in text
     (old.path / "fuzzer_setup").write_text("# environment variables:\nAFL_X=1\n")
     assert "old: " in refused(place)
