@@ -23,6 +23,9 @@ from fuzztui.tools.adopt.fleet import FoundFleet, FoundInstance, check_directory
 from fuzztui.tools.adopt.processes import END_S, LiveFuzzer, end, living
 from fuzztui.tools.adopt.run import has_started, make_run, remembered, run_of_fleet
 
+AGAIN_S = 1.0
+"""Seconds within which a script has started an ended afl-fuzz again."""
+
 
 def adopt(options: argparse.Namespace) -> int:
     """Show the fleet and, with the user's consent, stop it and start it again as a run."""
@@ -131,6 +134,7 @@ def _end(fleet: FoundFleet) -> None:
         raise CliError(
             f"{_shown(left)}: still runs {END_S:.0f} s after SIGTERM; nothing was killed"
         )
+    time.sleep(AGAIN_S if fuzzers else 0.0)
     if back := [one for name, one in living(fleet.directory).items() if name in names]:
         raise CliError(f"{_shown(back)}: was started again: stop the script that does this")
 

@@ -15,7 +15,7 @@ from fuzztui.run.triage.program import holds
 from fuzztui.tools.adopt.command import FUZZER, FuzzerCommand
 from fuzztui.tools.adopt.fleet import AdoptError, FoundFleet
 
-_MAX_NAME: Final = 10
+_MAX_NAME: Final = 9
 """Characters of a binary's name, so that a number can follow."""
 
 
@@ -115,6 +115,6 @@ def _binaries(commands: Sequence[FuzzerCommand]) -> dict[tuple[str, ...], str]:
         plain = plain.lstrip("0123456789-")[:_MAX_NAME] or "other"
         named = [n for n, v in VARIANTS.items() if v.symbol and holds(one.target[0], (v.symbol,))]
         free = (name for name in named if name not in found.values())
-        numbered = (name for n in range(1, 1000) if (name := f"{plain}{n}"[-12:]) not in taken)
+        numbered = (name for n in range(1, 1000) if (name := f"{plain}{n}") not in taken)
         found[one.target] = next(free, "") or (plain if plain not in taken else next(numbered))
     return found
