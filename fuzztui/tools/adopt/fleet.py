@@ -14,7 +14,13 @@ from fuzztui.features.watch.snapshot import snapshot
 from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.model.state import Instance
 from fuzztui.run.home.finding import is_run
-from fuzztui.tools.adopt.command import FuzzerCommand, parse_command, read_setup, started_in
+from fuzztui.tools.adopt.command import (
+    FuzzerCommand,
+    parse_command,
+    read_setup,
+    started_in,
+    value_of,
+)
 from fuzztui.tools.adopt.processes import LiveFuzzer, living
 
 
@@ -118,6 +124,8 @@ def _found(path: Path, seen: Instance, live: LiveFuzzer | None, known: Any) -> F
 def _command(path: Path, known: Any) -> FuzzerCommand:
     """The command of a dead instance. Raises ValueError."""
     argv, env = read_setup(path)
+    if is_run(run := Path(value_of(argv, "-o")).parent):  # moved since it has adopted the fleet
+        raise ValueError(f"the run {run} has it already: fuzztui {run}/campaign.toml resumes it")
     match known:  # a file of fuzztui's
         case {"argv": list(same), "env": dict(its_env), "cwd": str(its_cwd)} if same == argv:
             return parse_command(argv, its_env, Path(its_cwd))

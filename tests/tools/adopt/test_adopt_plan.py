@@ -166,6 +166,15 @@ def test_instances_whose_process_or_command_is_unknown_are_refused(place):
     assert "old: " in refused(place)
 
 
+def test_an_instance_of_a_run_that_was_moved_names_the_run(place):
+    run = place / "moved"
+    for part in ("log", "supervisor"):
+        (run / part).mkdir(parents=True)
+    dead(place, "m", "-M", "m", "--", "./prog", out=str(run / "out"))
+    (run / "out").symlink_to(place / "out")
+    assert f"m: the run {run} has it already: fuzztui {run}/campaign.toml" in refused(place)
+
+
 def test_a_directory_of_other_tools_is_left_as_it_is(place):
     dead(place, "m", "-M", "m", "--", "./prog")
     other = Fuzzer(place / "out/honggfuzz", figures=False)
