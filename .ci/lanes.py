@@ -129,6 +129,7 @@ COMMANDS = (
 )
 BISECT = ("tests/cli/test_cli_bisect.py", "tests/e2e/test_bisect_run.py")
 HOSTS = ("tests/machines/hosts", "tests/e2e/test_attach_hosts.py")
+ADOPT = ("tests/tools/adopt", "tests/e2e/test_adopt.py")
 WATCH = ("tests/features/watch", "tests/e2e/test_watch.py")
 BENCHMARKS = ("tests/benchmarks", "tests/e2e/test_benchmarks.py", "tests/e2e/test_chaos.py")
 EXPORT = (
@@ -192,11 +193,12 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/features/jobs": JOBS,
     "fuzztui/kernel/remote": SUPERVISE + COMMANDS + HOSTS,
     # What people see.
+    "fuzztui/tools/adopt": ADOPT,
     "fuzztui/tools/bisect": ("tests/tools/bisect", *BISECT),
     "fuzztui/tools/changes": ("tests/tools/bisect", "tests/tools/changes", *COMMANDS),
     "fuzztui/tools/ci": ("tests/tools/ci", "tests/e2e/test_ci*.py"),
     ".github/actions": ("tests/e2e/test_ci_action.py",),
-    "fuzztui/cli": COMMANDS + CORPUS + SYNC + MERGE,
+    "fuzztui/cli": COMMANDS + CORPUS + SYNC + MERGE + ADOPT,
     "fuzztui/run/home": ("tests/run/home", *COMMANDS),
     "fuzztui/tui": SCREENS,
     "themes": SCREENS,
@@ -324,7 +326,7 @@ SHARE_FILES = 10
 """Test files that take two to three minutes on two cores, beside CORE, which takes as long."""
 
 LANES: dict[str, tuple[str, ...]] = {
-    "slow-afl": (*AFL, *FUZZFIRST, *ORACLE),
+    "slow-afl": (*AFL, *ADOPT, *FUZZFIRST, *ORACLE),
     "slow-engines": (*PYTHON, *MU2, *TEXT, *TARGETING),
     "slow-rest": ("tests",),
 }

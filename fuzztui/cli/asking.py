@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import termios
 from typing import TextIO
 
-from fuzztui.cli.output import UsageError
+from fuzztui.cli.output import UsageError, say
 from fuzztui.kernel.base.text import visible
+
+
+def agreed(question: str) -> bool:
+    """Ask for consent on the terminal. What was typed before the question is no answer to it."""
+    with contextlib.suppress(OSError, termios.error):
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
+    say(f"{question} [y/N]")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 class Asking:

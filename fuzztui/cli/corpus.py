@@ -10,8 +10,10 @@ from zipfile import ZipFile, ZipInfo
 
 from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, CliError, say
 from fuzztui.cli.score import corpus_of
+from fuzztui.cli.sync import loop
 from fuzztui.cli.target_runs import find_one_target
-from fuzztui.kernel.base.files import files_in, open_regular, read_if_regular
+from fuzztui.kernel.base.atomic import publish_bytes
+from fuzztui.kernel.base.files import files_in, open_regular, read_if_regular, status
 from fuzztui.kernel.base.text import several, visible
 from fuzztui.tools.export.corpus import FORMATS, NoInput, decoded, encoded, name_of
 
@@ -24,8 +26,14 @@ _MAX_UNPACKED = 1 << 30
 
 
 def export_corpus(options: argparse.Namespace) -> int:
-    """Write a run's inputs for another fuzzer."""
-    return _write(_of_run(options), options.directory, options.format, text=options.text)
+    """Write a run's inputs for another fuzzer, once or every ``--every`` until a signal comes."""
+    read: dict[Path, tuple[int, int]] = {}
+
+    def one_pass() -> int:
+        inputs = _of_run(options, read)
+        return _write(inputs, options.directory, options.format, text=options.text)
+
+    return loop(options.every, one_pass, one_pass) if options.every else one_pass()
 
 
 def import_corpus(options: argparse.Namespace) -> int:
@@ -38,13 +46,21 @@ def import_corpus(options: argparse.Namespace) -> int:
     return _write(_of_other(source), options.directory, FORMATS[0], text=False)
 
 
-def _of_run(options: argparse.Namespace) -> Iterator[tuple[str, bytes | str]]:
+def _of_run(
+    options: argparse.Namespace, read: dict[Path, tuple[int, int]]
+) -> Iterator[tuple[str, bytes | str]]:
+    """The inputs of files that are not in ``read``, or have changed: time and size by path."""
     run = find_one_target(options.source)
     folders = corpus_of(run, [])
     if options.findings:
         folders += sorted(run.glob("out/*/crashes")) + sorted(run.glob("out/*/hangs"))
     for file in files_in(folders):
-        if file.name != "README.txt":
+        found = status(file)
+        if found is None or file.name == "README.txt":
+            continue
+        now = found.st_mtime_ns, found.st_size
+        if read.get(file) != now:
+            read[file] = now
             data = read_if_regular(str(file), _MAX_BYTES)
             yield str(file), "is no regular file, or too large" if data is None else data
 
@@ -108,7 +124,7 @@ def _write(
             if file.name in seen or file.exists():
                 known += 1
             else:
-                file.write_bytes(encoded(data, format_, text=text))
+                publish_bytes(file, encoded(data, format_, text=text))
                 written += 1
             seen.add(file.name)
     except OSError as e:

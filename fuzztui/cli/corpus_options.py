@@ -21,6 +21,11 @@ def _export(parser: CommandParser) -> Run:
     )
     parser.flag("--text", "with --format go: string values instead of []byte")
     parser.flag("--findings", "findings too")
+    parser.time(
+        "--every",
+        "again and again, after this time each: a fuzzer beside reads DIR while the campaign runs; "
+        "a signal ends it",
+    )
     return command("corpus.export_corpus")
 
 

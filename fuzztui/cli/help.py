@@ -55,6 +55,11 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             ("test tests/", "test tests/test_a.py::test_b --headless --budget 10m"),
         ),
         CommandHelp(
+            "adopt",
+            (("DIR", "supervise a fleet of afl-fuzz started by hand"),),
+            ("adopt /path/to/sync_dir", "adopt out --yes --detach"),
+        ),
+        CommandHelp(
             "check",
             ((f"[{CAMPAIGN}]", "report errors of a file with line and key"),),
             ("check campaign.toml", "check campaign.toml --notify"),

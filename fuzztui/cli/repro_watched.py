@@ -7,15 +7,14 @@ has agreed.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import shlex
 import sys
-import termios
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
+from fuzztui.cli.asking import agreed
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, CliError, UsageError, say
 from fuzztui.cli.repro_program import code_of, run_programs
 from fuzztui.features.watch.directories import Trees
@@ -157,10 +156,7 @@ def _agreed(names: str, trust: str) -> bool:
         say(f"not run: {names}, and no terminal could be asked")
         say(f"if you trust it, {trust}")
         return False
-    with contextlib.suppress(OSError, termios.error):
-        termios.tcflush(sys.stdin, termios.TCIFLUSH)  # typed before: no answer to this question
-    say(f"{names}. Run it? [y/N]")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return agreed(f"{names}. Run it?")
 
 
 def _keep(file: Path, data: bytes, result: Reproduction) -> None:

@@ -65,7 +65,7 @@ def run_file(file: Path, options: argparse.Namespace, made: MadeCampaign | None 
     if limits:
         loaded = load_file(file, [*options.overrides, *limits], options.hosts, made)
     if options.new:
-        return _show(options, _start_another(loaded), over=False)
+        return show(options, _start_another(loaded), over=False)
     where = _where(loaded, options)
     if inner_parts(RunDir(where)):
         raise UsageError(
@@ -80,17 +80,17 @@ def run_file(file: Path, options: argparse.Namespace, made: MadeCampaign | None 
             say(f"the campaign is already running: rejoining {where}")
         elif not _is_place_given(options) and _is_vain(loaded.campaign, where):
             say(f"{where} has used up its budget without executing an input: starting another run")
-            return _show(options, _start_another(new), over=False)
+            return show(options, _start_another(new), over=False)
         elif _finished(loaded.campaign, where):
             larger = " ".join(f"--set {k}={v}" for k, v in _larger(loaded.campaign, where))
             say(f"{where} has finished; to continue: {larger}; to start another run: --new")
-            return _show(options, where, over=True)
+            return show(options, where, over=True)
         else:
             start_campaign(loaded, "resuming")
     else:
         refuse_idle_keys(loaded)
         start_campaign(loaded, "starting")
-    return _show(options, where, over=False)
+    return show(options, where, over=False)
 
 
 def _is_supervised(where: Path) -> bool:
@@ -156,7 +156,7 @@ def _is_place_given(options: argparse.Namespace) -> bool:
     return options.shard is not None or _is_output_given(options)
 
 
-def _show(options: argparse.Namespace, where: Path, *, over: bool) -> int:
+def show(options: argparse.Namespace, where: Path, *, over: bool) -> int:
     """Show a run. ``over``: the run had ended before this command, which has not continued it."""
     with _left_behind(where):
         return _shown(options, where, over=over)

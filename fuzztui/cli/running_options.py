@@ -37,6 +37,13 @@ def _how_to_run(parser: CommandParser, *, changes: bool = True) -> Run:
     else:
         parser.set_defaults(since=None, in_diff=None)
     add_shard(parser)
+    _shown(parser)
+    parser.add_argument("-V", "--version", action="version", version=f"fuzztui {__version__}")
+    return command("run.run")
+
+
+def _shown(parser: CommandParser) -> None:
+    """Add the options about what a started campaign shows."""
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
         "--headless",
@@ -47,8 +54,6 @@ def _how_to_run(parser: CommandParser, *, changes: bool = True) -> Run:
     how.add_argument("--detach", action="store_true", help="start the campaign and return at once")
     parser.flag("--json", "with --headless: print JSON lines")
     parser.theme()
-    parser.add_argument("-V", "--version", action="version", version=f"fuzztui {__version__}")
-    return command("run.run")
 
 
 def _test(parser: CommandParser) -> Run:
@@ -135,6 +140,16 @@ def _watch(parser: CommandParser) -> Run:
     )
     parser.theme()
     return command("watch.watch")
+
+
+def _adopt(parser: CommandParser) -> Run:
+    parser.path("directory", "DIR", "the directory of afl-fuzz -o, of a fleet started by hand")
+    parser.output("RUN", "the run directory to make; default: runs/NAME")
+    parser.flag("--yes", "for scripts: do not ask")
+    parser.several("--without", "NAME", "leave this instance as it is (may be repeated)")
+    _shown(parser)
+    parser.set_defaults(overrides=[], hosts=[], new=False, since=None, in_diff=None, shard=None)
+    return command("adopt.adopt")
 
 
 def _runs(parser: CommandParser) -> Run:
@@ -228,6 +243,7 @@ COMMANDS = {
     "attach": _attach,
     "serve": _serve,
     "watch": _watch,
+    "adopt": _adopt,
     "status": _status,
     "ctl": _ctl,
     "replay": _replay,

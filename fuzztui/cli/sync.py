@@ -69,7 +69,7 @@ def sync(options: argparse.Namespace) -> int:
         if not options.every:
             one_pass()
             return DONE
-        return _loop(options.every, one_pass)
+        return loop(options.every, one_pass, lambda: one_pass(pull=False))
 
 
 def _directory(given: Path, run: RunDir) -> Path:
@@ -116,8 +116,8 @@ def _explained() -> Iterator[None]:
 # ------------------------------------------------------------------ every
 
 
-def _loop(every_s: float, one_pass: Callable[..., None]) -> int:
-    """Run a pass now and every ``every_s`` seconds; on a signal push for the last time."""
+def loop(every_s: float, one_pass: Callable[[], object], last: Callable[[], object]) -> int:
+    """Run a pass now and every ``every_s`` seconds; on a signal the last one. Returns its code."""
     ended = threading.Event()
 
     def end(_signum: int, _frame: FrameType | None) -> None:
@@ -131,13 +131,13 @@ def _loop(every_s: float, one_pass: Callable[..., None]) -> int:
             _tried(one_pass)
             ended.wait(every_s)
         say("ending: pushing what is new")
-        return _tried(lambda: one_pass(pull=False))
+        return _tried(last)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def _tried(one_pass: Callable[[], None]) -> int:
+def _tried(one_pass: Callable[[], object]) -> int:
     """Run a pass; report its error, because the next one may succeed."""
     try:
         with _explained():

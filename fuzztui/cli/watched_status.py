@@ -15,6 +15,7 @@ from fuzztui.kernel.base.signals import is_by_signal, signal_name
 from fuzztui.kernel.base.text import ago, brief
 from fuzztui.kernel.model.figures import titled
 from fuzztui.kernel.model.finding_tallies import groups, is_examined
+from fuzztui.kernel.model.passive import ADDED
 from fuzztui.kernel.model.selectors import Totals, other_text, totals
 from fuzztui.kernel.model.state import Finding, State
 from fuzztui.kernel.model.watched_targets import (
@@ -25,7 +26,6 @@ from fuzztui.kernel.model.watched_targets import (
 )
 from fuzztui.kernel.wire.severity import beside
 from fuzztui.run.home.finding import is_run
-from fuzztui.run.observe.afl_names import ADDED
 from fuzztui.tools.status.status import status_dict
 
 if TYPE_CHECKING:

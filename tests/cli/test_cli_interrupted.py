@@ -22,7 +22,7 @@ def test_ctrl_c_names_what_is_left(tmp_path, monkeypatch, capsys, ran):
 
     monkeypatch.setattr(cli, "_shown", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        cli._show(None, tmp_path, over=False)
+        cli.show(None, tmp_path, over=False)
     err = capsys.readouterr().err
     assert (f"fuzztui ctl {tmp_path} stop" in err) is ran
     assert str(tmp_path) in err

@@ -40,7 +40,8 @@ def stands(monkeypatch, tmp_path):
     def so(state):
         for module in (ctl, mutators):
             monkeypatch.setattr(module, "standing", lambda run: RunStatus(state, 1))
-            monkeypatch.setattr(module, "find_run", lambda path: path)
+        monkeypatch.setattr(ctl, "find_run", lambda path: path)
+        monkeypatch.setattr(mutators, "find_one_target", lambda path: path)
 
     so(campaign(FIGURES))
     return so

@@ -318,7 +318,7 @@ def test_two_that_begin_another_at_once_begin_two(project, monkeypatch):
             raise AlreadyRunning(where, 1)
 
     monkeypatch.setattr("fuzztui.cli.run.start", start)
-    monkeypatch.setattr("fuzztui.cli.run._show", lambda options, where, *, over: 0)
+    monkeypatch.setattr("fuzztui.cli.run.show", lambda options, where, *, over: 0)
     assert main([str(file), "--new"]) == 0
     assert started == ["c-2", "c-3"]
 

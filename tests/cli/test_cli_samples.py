@@ -44,7 +44,7 @@ def test_each_is_named_with_hyphens_and_its_kind_last():
     for path in SAMPLES.glob("*.toml"):
         name, _, kind = path.stem.rpartition("-")
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name), path.name
-        assert kind in {*ENGINES, "fuzzfirst", "oracle"}, path.name
+        assert kind in {*ENGINES, "fuzzfirst", "oracle", "targets"}, path.name
 
 
 @pytest.mark.parametrize("old", OLD)

@@ -65,7 +65,7 @@ def stands(monkeypatch, tmp_path):
     def so(state, document=DOCUMENT):
         for module in (ctl_targeting, types):
             monkeypatch.setattr(module, "standing", lambda run: RunStatus(state, 1))
-            monkeypatch.setattr(module, "find_run", lambda path: tmp_path)
+            monkeypatch.setattr(module, "find_one_target", lambda path: tmp_path)
         if document:
             (tmp_path / "targets.json").write_text(document.dumps())
         else:

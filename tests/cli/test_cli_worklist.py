@@ -237,7 +237,7 @@ def test_who_names_nobody_in_a_queue():
 def test_what_is_only_for_python_targets_says_so(tmp_path, monkeypatch):
     state = RunStatus(campaign(), 1)
     for module in ("score", "ctl"):
-        monkeypatch.setattr(f"fuzztui.cli.{module}.find_run", lambda run: tmp_path)
+        monkeypatch.setattr(f"fuzztui.cli.{module}.find_one_target", lambda run: tmp_path)
         monkeypatch.setattr(f"fuzztui.cli.{module}.standing", lambda run: state)
     with pytest.raises(CliError, match=r"not for afl; see 'fuzztui mutants matrix"):
         score.score(parse(["score", str(tmp_path)]))
@@ -274,7 +274,7 @@ def run(tmp_path, monkeypatch):
     matrix.add("a.c#3", {f"m2/{i}": "hang" for i in range(5)} | {"m1/9": "crash"})
     matrix.add(HOSTILE, {HOSTILE: HOSTILE})
     monkeypatch.setattr(mutants_matrix, "standing", lambda run: RunStatus(campaign(), 1))
-    monkeypatch.setattr("fuzztui.cli.mutants_matrix.find_run", lambda path: path)
+    monkeypatch.setattr("fuzztui.cli.mutants_matrix.find_one_target", lambda path: path)
     return tmp_path
 
 
@@ -301,7 +301,7 @@ def test_the_matrix_for_programs(run, cli):
 
 
 def test_a_matrix_of_nothing(tmp_path, monkeypatch, cli, capsys):
-    monkeypatch.setattr("fuzztui.cli.mutants_matrix.find_run", lambda path: path)
+    monkeypatch.setattr("fuzztui.cli.mutants_matrix.find_one_target", lambda path: path)
     monkeypatch.setattr(mutants_matrix, "standing", lambda run: RunStatus(campaign(), 1))
     assert cli("mutants", "matrix", tmp_path).out == "no mutant is killed yet\n"
     monkeypatch.setattr(mutants_matrix, "standing", lambda run: RunStatus(State(), 1))

@@ -11,6 +11,7 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 ELSEWHERE = {
     "fuzztui watch /path/to/sync_dir": "another machine (tests/e2e/test_watch.py)",
+    "fuzztui adopt /path/to/sync_dir": "AFL++ (tests/e2e/test_adopt.py)",
     "fuzztui hosts check campaign.toml": "another machine (tests/machines/hosts)",
     "fuzztui attach ann@box:runs/json": "another machine (tests/e2e/test_attach_hosts.py)",
     "fuzztui attach box:": "another machine",

@@ -15,6 +15,8 @@ from fuzztui.features.source.screen.map import CodeMap
 from fuzztui.features.source.screen.screen import SourceScreen
 from fuzztui.features.targeting.screen.actions import TargetingContext
 from fuzztui.features.targeting.screen.screen import TypesScreen
+from fuzztui.features.targets.screen.actions import TargetContext
+from fuzztui.features.targets.screen.screen import TargetsScreen
 from fuzztui.kernel.wire.commands import COMMAND_NAMES
 from fuzztui.kernel.wire.mixture import Mixture
 from fuzztui.tui.app.action_app import ActionApp
@@ -34,7 +36,7 @@ from fuzztui.tui.screens.overview.screen import OverviewScreen
 
 SCREENS = (
     OverviewScreen, CorpusScreen, FindingsScreen, MutantsScreen, LogScreen, MutatorsScreen,
-    TypesScreen, PropertiesScreen, SourceScreen,
+    TypesScreen, PropertiesScreen, TargetsScreen, SourceScreen,
 )  # fmt: skip
 HOME = {"home", "runs", "beside"}
 """Scopes that only the home screen has."""
@@ -58,6 +60,7 @@ READY = ActionContext(
 ABOUT = {
     "mutators": MixtureContext(Mixture(0.25, 0.5, 0.25), mutator="swap-args"),
     "properties": PropertyContext("tests/test_a.py::test_b"),
+    "targets": TargetContext("xml"),
     "types": TargetingContext(0.5, 2.0, "m.py:3:then", True, "m.py:3:then", ignored=True),
 }
 """The rows under the cursor of screens with actions of their own."""

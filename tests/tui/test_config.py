@@ -127,11 +127,11 @@ def test_a_key_that_two_actions_share_by_themselves_is_kept(load):
 
 def test_names_of_earlier_versions_go_on_working(load):
     config, problems = load(
-        '[keys]\nview.operators = "9"\noperator.copy = ["y"]\nmutator.find = "f"\n'
+        '[keys]\nview.operators = "f9"\noperator.copy = ["y"]\nmutator.find = "f"\n'
         '[columns]\noperators = ["operator", "found"]\n'
     )
     assert not problems
-    assert config.keys["view.mutators"] == ("9",)
+    assert config.keys["view.mutators"] == ("f9",)
     assert (config.keys["mutator.copy"], config.keys["mutator.find"]) == (("y",), ("f",))
     assert config.file.columns == {"mutators": ["operator", "found"]}
     assert set(RENAMED.values()) <= {*BY_ID, *whole_legend().columns}

@@ -29,13 +29,13 @@ from fuzztui.features.fuzzfirst.prune import (
 )
 from fuzztui.features.fuzzfirst.showmap import Unrunnable
 from fuzztui.features.fuzzfirst.transfer import Transfer, transferred_by_turn
-from fuzztui.kernel.model.passive import is_passive
+from fuzztui.kernel.model.passive import ADDED, is_passive
 from fuzztui.kernel.model.progress import AT_WORK
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.observe.afl_names import ADDED, parse_name
+from fuzztui.run.observe.afl_names import parse_name
 
 MAX_LOST = 3
 MAX_LOST_SHARE = 0.25

@@ -9,8 +9,9 @@ from itertools import islice
 from pathlib import Path
 
 from fuzztui.kernel.base.text import short_labels
+from fuzztui.kernel.model.passive import ADDED
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
-from fuzztui.run.observe.afl_names import ADDED, parse_name
+from fuzztui.run.observe.afl_names import parse_name
 from fuzztui.run.observe.passive import source_of
 
 MAX_INSTANCES = 1000

@@ -36,12 +36,16 @@ def replace_bytes(
 
 
 def publish_text(path: Path, text: str) -> None:
+    """:func:`publish_bytes` with text in UTF-8; bytes of names that are no UTF-8 are kept."""
+    publish_bytes(path, text.encode("utf-8", "surrogateescape"))
+
+
+def publish_bytes(path: Path, data: bytes) -> None:
     """Write a file for other programs and users: replaced as a whole, with the mode of a new file.
 
     A pipe or a device, such as /dev/stdout, is written to, whatever it leads to. Of another
     symbolic link the target is replaced. Raises OSError.
     """
-    data = text.encode("utf-8", "surrogateescape")
     for _ in range(_MAX_LINKS):
         if not path.is_symlink() or path.is_relative_to("/proc"):
             break

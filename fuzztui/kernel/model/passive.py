@@ -14,6 +14,9 @@ ORACLE = "oracle"
 SEEDS = "seeds"
 """The id of the seeds on which an AFL++ target fails: findings from the start."""
 
+ADDED = "added"
+"""The passive instance with the seeds that were added during the campaign."""
+
 OURS = frozenset({MUTANT_INPUTS, ORACLE, SEEDS})
 """Passive instances that the supervisor fills itself; ``PassiveInstance`` reports the others."""
 

@@ -15,14 +15,13 @@ from typing import Final
 from fuzztui.engines.directory.rescue import Unsafe
 from fuzztui.kernel.base.files import read_if_regular
 from fuzztui.kernel.base.text import brief
-from fuzztui.kernel.model.passive import HUB, OURS, is_passive
+from fuzztui.kernel.model.passive import ADDED, HUB, OURS, is_passive
 from fuzztui.kernel.model.state import Entry, Finding, State
 from fuzztui.kernel.wire.finding_kinds import CRASHES
 from fuzztui.machines.sync.names import MAIN, digest
 from fuzztui.machines.sync.peers import ABOUT, MAX_BYTES, About, PeerReader, peers_in, read_about
 from fuzztui.machines.sync.queues import QueueWriter, imported_until
 from fuzztui.run.campaign.rundir import RunDir
-from fuzztui.run.observe.afl_names import ADDED
 from fuzztui.run.observe.passive import make_passive, source_of
 
 LOCK: Final = "sync.lock"
@@ -343,4 +342,4 @@ def mains_of(state: State) -> list[str]:
     Of a campaign on several machines, the main instance of each host.
     """
     own = [i.id for i in state.instances.values() if not (i.mutant or is_passive(i))]
-    return [name for name in own if name == "main" or name.endswith(MAIN)] or ["main"]
+    return [name for name in own if name == "main" or name.endswith(MAIN)] or own[:1] or ["main"]

@@ -254,7 +254,7 @@ class AflFuzz(Launcher):
         engine = campaign.engine
         binary = binary_at(campaign, index)
         campaign = with_binary(campaign, binary)
-        own: list[str] | None = engine["options"].get(f"s{index}" if index else "main")
+        own: list[str] | None = engine["options"].get(campaign.own_names[index])
         if own is None and binary is not None and binary.options:
             own = [*binary.options]
         for_all = split_options(engine["extra_args"])

@@ -158,6 +158,7 @@ def with_binary(campaign: Campaign, binary: Binary | None) -> Campaign:
 
 def binary_of(campaign: Campaign, instance: str) -> Binary | None:
     """Return the binary of the instance with this name (``s1``); None: the plain one."""
-    number = instance.removeprefix(campaign.name_prefix).removeprefix("s")
-    is_secondary = number.isascii() and number.isdigit() and len(number) < 6
-    return binary_at(campaign, int(number)) if is_secondary else None
+    most = 1 + sum(one.instances for one in binaries_of(campaign))  # later ones are plain
+    names = replace(campaign, instances=most).own_names
+    own = instance.removeprefix(campaign.name_prefix)
+    return binary_at(campaign, names.index(own)) if own in names else None

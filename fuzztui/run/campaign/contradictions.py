@@ -7,6 +7,7 @@ error only for a new run: a run that was started with the key continues.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from fuzztui.engines.kinds import KINDS, kind_named
@@ -59,11 +60,21 @@ def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, s
             f"names more than {MAX_DICTIONARIES} files, the maximum of AFL++; join some of them",
         )
     most = max((host.instances for host in campaign.hosts), default=campaign.instances)
+    there = replace(campaign, instances=most).own_names
+    if campaign.hosts and engine.get("names"):
+        yield "engine.names", "names the instances of one machine; remove it, or [hosts]"
+    if len(engine.get("names", ())) > most:
+        yield (
+            "engine.names",
+            f"has {len(engine['names'])} names for {several(most, 'instance')}; remove some, or "
+            "raise engine.instances",
+        )
     for name in engine.get("options", {}):
-        there = ["main", *(f"s{i}" for i in range(1, most))]
         if name not in there:
             last = there[-1] if len(there) > 1 else ""
-            have = f"the instances are main to {last}" if last else "the only instance is main"
+            have = (
+                f"the instances are {there[0]} to {last}" if last else f"the only one is {there[0]}"
+            )
             yield (
                 f"engine.options.{name}",
                 f"there is no such instance: with engine.instances = {len(there)} {have}; "

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -115,6 +116,13 @@ class Campaign:
     def name_prefix(self) -> str:
         """The prefix of the instances' names, ``HOST_``; empty if no hub has sent the campaign."""
         return f"{self.host}_" if self.host else ""
+
+    @property
+    def own_names(self) -> list[str]:
+        """The names of the instances without :attr:`name_prefix`: ``main``, ``s1``, ``s2``, ..."""
+        given = self.engine.get("names") or ["main"]
+        others = (name for n in count(1) if (name := f"s{n}") not in given)
+        return [*given, *islice(others, self.instances)][: self.instances]
 
     @property
     def subject(self) -> str:

@@ -31,9 +31,10 @@ from fuzztui.kernel.base.units import (
     parse_duration,
     parse_size,
 )
+from fuzztui.kernel.model.passive import ADDED, OURS
 from fuzztui.kernel.wire.commands import MAX_WEIGHT, weight_problem
 
-_LISTS = ("strings", "operators", "paths", "files", "directories", "arguments", "seeds")
+_LISTS = ("strings", "names", "operators", "paths", "files", "directories", "arguments", "seeds")
 _MANY = 20
 _FEW = 12
 BUILD = "$BUILD/"
@@ -398,7 +399,8 @@ def _arguments(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     return value, value
 
 
-_INSTANCE = re.compile(r"main|s[1-9][0-9]*")
+_INSTANCE = re.compile(r"[A-Za-z0-9_-]{1,32}")
+"""The names that afl-fuzz accepts."""
 
 
 def _options(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
@@ -406,11 +408,24 @@ def _options(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         raise wrong(key, value)
     for name, words in value.items():
         if not _INSTANCE.fullmatch(name):
-            raise ValueError(f"{name!r} is not an instance: instances are main, s1, s2, ...")
+            raise ValueError(f"{name!r} is not the name of an instance, such as main, s1, s2")
         try:
             _arguments(key, words, base)
         except ValueError as e:
             raise ValueError(f"{name}: {e}") from None
+    return value, value
+
+
+def _names(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    _strings(key, value, base)
+    if wrong_one := next((name for name in value if not _INSTANCE.fullmatch(name)), ""):
+        raise ValueError(
+            f"{wrong_one!r} is not a name of up to 32 letters, digits, dashes, underscores"
+        )
+    if double := next((name for name in value if value.count(name) > 1), ""):
+        raise ValueError(f"{double!r} is there twice")
+    if taken := next((name for name in value if name in {ADDED, *OURS}), ""):
+        raise ValueError(f"{taken!r} is a directory of fuzztui in each run; choose another name")
     return value, value
 
 
@@ -507,7 +522,7 @@ def _number_or(pattern: str, kind: str = "integer") -> Schema:
 _TEXTS: Final = one_or_list(TEXT)
 _OPTIONS: Final = {
     "type": "object",
-    "patternProperties": {"^(main|s[1-9][0-9]*)$": _TEXTS},
+    "patternProperties": {f"^{_INSTANCE.pattern}$": _TEXTS},
     "additionalProperties": False,
 }
 _IS_BOOLEAN: Final = _as_written(lambda value: isinstance(value, bool))
@@ -574,6 +589,9 @@ TYPES: Final = {
         'a table of lists, one for each instance, such as { s1 = ["-p", "rare"] }',
         _options,
         _OPTIONS,
+    ),
+    "names": ValueType(
+        "a list of names of letters, digits, dashes and underscores", _names, _TEXTS
     ),
     "part": ValueType(
         "a number from 0 to 1", _part, {"type": "number", "minimum": 0, "maximum": 1}

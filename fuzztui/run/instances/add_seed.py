@@ -18,11 +18,11 @@ from pathlib import Path
 from fuzztui.kernel.base.atomic import replace_bytes
 from fuzztui.kernel.base.files import closing_fd
 from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.passive import ADDED
 from fuzztui.kernel.wire.afl import id_of, seed_name
 from fuzztui.kernel.wire.commands import AddSeed
 from fuzztui.kernel.wire.events import CommandApplied
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.observe.afl_names import ADDED
 from fuzztui.run.process.service import Handler, Progress
 
 MAX_SEED = 1 << 20

@@ -103,7 +103,8 @@ class Launcher:
 
 
 def instance_names(campaign: Campaign) -> list[str]:
-    """Return the instances of a campaign: ``main``, ``s1``, ``s2``, ... as in AFL's documentation.
+    """Return the instances of a campaign: ``main``, ``s1``, ``s2``, ... as in AFL's documentation,
+    or as ``engine.names`` has them.
 
     In a mutant's turn: ``m7``, ``m7-s1``, ... (AFL allows no other characters in a name). On a
     host: ``box_main``, ``box_s1``, because afl-fuzz takes entries of another ``main`` for its own.
@@ -111,10 +112,9 @@ def instance_names(campaign: Campaign) -> list[str]:
     """
     if campaign.targets:
         return [part.name for part in campaign.targets]
-    others = (f"s{i}" for i in range(1, campaign.instances))
     if slot := campaign.slot:  # begins with the host's name, too
-        return [slot, *(f"{slot}-{name}" for name in others)]
-    return [f"{campaign.name_prefix}{name}" for name in ("main", *others)]
+        return [slot, *(f"{slot}-s{i}" for i in range(1, campaign.instances))]
+    return [f"{campaign.name_prefix}{name}" for name in campaign.own_names]
 
 
 def trials_share(campaign: Campaign, index: int) -> int:

@@ -7,9 +7,6 @@ from dataclasses import replace
 from fuzztui.engines.text.table import ARMS, BALANCED
 from fuzztui.kernel.wire import afl
 
-ADDED = "added"
-"""The passive instance with the seeds that were added while the campaign ran."""
-
 _TEXT_MUTATORS = frozenset(ARMS)
 
 

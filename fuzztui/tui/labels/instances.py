@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.figures import titled
 from fuzztui.kernel.model.finding_tallies import groups_of
-from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE, SEEDS
+from fuzztui.kernel.model.passive import ADDED, MUTANT_INPUTS, ORACLE, SEEDS
 from fuzztui.kernel.model.selectors import ENDED, known_total, other_text
 from fuzztui.kernel.model.state import Instance, State
 from fuzztui.kernel.model.yields import rate_words
@@ -34,9 +34,6 @@ from fuzztui.tui.labels.status import FRESH_S, Status, has_died
 
 TROUBLE = ("failed", "stalled")
 """States in which an instance does not fuzz and needs the user's attention."""
-
-ADDED = "added"
-"""The passive instance of seeds that were added during the campaign."""
 
 NAMED = 6
 """Maximal number of peers, or of instances in trouble, that are listed by name."""

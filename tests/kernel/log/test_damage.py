@@ -219,7 +219,7 @@ COMMANDS = {
 READ_NO_LOG = {
     "watch", "mutate", "targets", "repro", "minimise", "check", "samples", "schema", "themes",
     "config", "run", "test", "hosts", "ci", "cluster", "init", "doctor", "completion", "help",
-    "man", "serve", "bisect",
+    "man", "serve", "bisect", "adopt",
 }  # fmt: skip
 """``repro`` and ``minimise`` read one only for what a mutant of fuzz-first left, and ``ci`` that of
 the run that it starts; ``bisect`` looks up a mutant in it. ``test`` is tried in tests/suites.

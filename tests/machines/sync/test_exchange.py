@@ -10,9 +10,11 @@ from lab_clock import aged
 
 from fuzztui.engines.directory.rescue import Unsafe
 from fuzztui.engines.directory.store import entry_ids
-from fuzztui.kernel.wire.events import EntrySaved
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import CampaignStarted, EntrySaved, Record
 from fuzztui.machines.sync import peers as peers_module
-from fuzztui.machines.sync.exchange import SyncError, only_one
+from fuzztui.machines.sync.exchange import SyncError, mains_of, only_one
 from fuzztui.machines.sync.names import check_own, default_name, digest, parse_shared
 from fuzztui.machines.sync.peers import (
     DAMAGED,
@@ -71,6 +73,13 @@ def test_what_came_from_outside_is_not_pushed_but_what_secondaries_found_is(a):
     a.find(9, b"of s1 itself", instance="s1")
     a.sync()
     assert list(a.shows().values()) == [b"from s1", b"an added seed"]
+
+
+@pytest.mark.parametrize("first", ["main", "master"])
+def test_the_first_instance_is_the_main_one_whatever_its_name(first):
+    state = State()
+    apply(state, [Record(1, 0.0, CampaignStarted("c", "afl", "t", instances=[first, "b", "a"]))])
+    assert mains_of(state) == [first]
 
 
 def test_a_third_machine_gets_each_entry_once(a, b, c):

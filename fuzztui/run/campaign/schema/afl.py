@@ -101,6 +101,13 @@ AFL_ENGINE = (
         default={},
     ),
     Key(
+        "names",
+        "names",
+        "Names of the instances, the first of which is `-M`. Default: main, s1, s2, ... For fleets "
+        "whose instances have other names: `fuzztui adopt` writes it.",
+        default=[],
+    ),
+    Key(
         "pin",
         "boolean",
         "Bind each instance to a core of its own, as long as one is free (AFL_TRY_AFFINITY). "

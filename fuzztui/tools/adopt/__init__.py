@@ -1,0 +1,1 @@
+"""``fuzztui adopt``: take a fleet of afl-fuzz that was started by hand under supervision."""
