@@ -236,8 +236,8 @@ def test_who_names_nobody_in_a_queue():
 
 def test_what_is_only_for_python_targets_says_so(tmp_path, monkeypatch):
     state = RunStatus(campaign(), 1)
-    for module in ("score", "ctl"):
-        monkeypatch.setattr(f"fuzztui.cli.{module}.find_one_target", lambda run: tmp_path)
+    for module, find in (("score", "find_one_target"), ("ctl", "find_run")):
+        monkeypatch.setattr(f"fuzztui.cli.{module}.{find}", lambda run: tmp_path)
         monkeypatch.setattr(f"fuzztui.cli.{module}.standing", lambda run: state)
     with pytest.raises(CliError, match=r"not for afl; see 'fuzztui mutants matrix"):
         score.score(parse(["score", str(tmp_path)]))
