@@ -254,6 +254,27 @@ def test_a_killed_process_loses_nothing(place: Path) -> None:
         assert not shop.living()
 
 
+def test_a_target_that_waited_when_the_supervisor_was_killed_runs_again(place: Path) -> None:
+    with SeveralTargets(place, cores=1) as shop:
+        shop.start()
+        state = shop.until(
+            lambda s: (
+                {i.state for i in s.instances.values()} == {"running", "paused"}
+                and all(i.engine for i in s.instances.values())
+            )
+        )
+        waiting = next(n for n, i in state.instances.items() if i.state == "paused")
+        (other,) = {"price", "order"} - {waiting}
+        wait_until(lambda: shop.part_state(waiting).state == "paused")
+        shop.kill_supervisor()
+        before = execs(shop.state())[waiting]
+        shop.start()
+        assert shop.send(WeighTarget(other, 0)).ok
+        shop.until(lambda s: execs(s)[waiting] > before)
+        shop.stop()
+        assert not shop.living()
+
+
 def test_a_target_that_has_finished_stays_finished(place: Path) -> None:
     with SeveralTargets(place) as shop:
         shop.extra = (

@@ -40,6 +40,8 @@ class LlvmCov(CoverageTool):
         self.compilers = {"gcc": self._tool("clang"), "g++": self._tool("clang++") or "clang++"}
         self._functions: dict[tuple[str, str], tuple[int, int, str]] = {}
         """First line, last line and name for users, by file and llvm-cov's name."""
+        self._conditions: dict[tuple[str, int], list[tuple[int, ...]]] = {}
+        """By file and line: the places of its conditions, once for each object."""
         self._programs: list[str] = []
 
     def _tool(self, name: str) -> str:
@@ -104,6 +106,10 @@ class LlvmCov(CoverageTool):
             own = [region for region in regions if region[5] == main]
             ends = min(region[0] for region in own), max(region[2] for region in own)
             self._functions[row["filenames"][main], row["name"]] = *ends, _short(row["name"])
+            for branch in row.get("branches", ()):
+                if branch[6] == main:
+                    at = row["filenames"][main], branch[0]
+                    self._conditions.setdefault(at, []).append(tuple(branch[:4]))
         mangled = sorted({name for *_, name in self._functions.values() if name.startswith("_Z")})
         if mangled and (filter_ := self._tool("llvm-cxxfilt") or shutil.which("c++filt")):
             plain = dict(zip(mangled, _demangled(filter_, mangled), strict=True))
@@ -124,6 +130,8 @@ class LlvmCov(CoverageTool):
             elif kind == "BRDA" and (row := lines.get(int(first))) is not None:
                 taken = rest.rpartition(",")[2]
                 row["branches"].append({"count": int(taken) if taken.isdecimal() else 0})
+        for number, row in lines.items():
+            row["branches"] = _joined(row["branches"], self._conditions.get((name, number), []))
         functions: list[dict[str, Any]] = [
             {
                 "start_line": begin,
@@ -139,6 +147,21 @@ class LlvmCov(CoverageTool):
                 if number in lines:
                     lines[number]["function_name"] = function["demangled_name"]
         return {"functions": functions, "lines": [*lines.values()]}
+
+
+def _joined(branches: list[dict[str, int]], places: list[tuple[int, ...]]) -> list[dict[str, int]]:
+    """Add up the branches of a condition, which each object and instantiation has once more.
+
+    ``places``: of the conditions of the line, as often as they are there. As gcov does.
+    """
+    if len(branches) != 2 * len(places):  # macros, folded conditions
+        return branches
+    where = sorted(places)
+    sums: dict[tuple[tuple[int, ...], int], int] = {}
+    for n, branch in enumerate(branches):
+        key = where[n // 2], n % 2
+        sums[key] = sums.get(key, 0) + branch["count"]
+    return [{"count": count} for count in sums.values()]
 
 
 def clang_version(compiler: str) -> tuple[str, Path]:

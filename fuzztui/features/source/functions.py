@@ -132,13 +132,18 @@ def frontier(coverage: Coverage) -> list[FrontierLine]:
         name, function = place
         return callees(by_name[name], _inside(orders[name], function.first, function.last))
 
+    @cache
+    def lines_of_all(first: frozenset[_Place]) -> int:
+        seen, todo = set(first), [*first]
+        while todo:
+            new = callees_of(todo.pop()) - seen
+            seen |= new
+            todo += new
+        return sum(function.statements for _, function in seen)
+
     def called(file: FileCoverage, lines: Sequence[int]) -> int:
         """Count the lines of functions never entered that these lines call, and so on."""
-        seen = todo = callees(file, lines)
-        while todo:
-            todo = set[_Place]().union(*map(callees_of, todo)) - seen
-            seen = seen | todo
-        return sum(function.statements for _, function in seen)
+        return lines_of_all(frozenset(callees(file, lines)))
 
     found = []
     for file in coverage.files:
@@ -177,7 +182,10 @@ def _source(coverage: Coverage, file: FileCoverage) -> bytes:
 
 def _short(name: str) -> str:
     """A function's name as calls have it, without its class, namespace and arguments."""
-    return re.split(r"::|\.", name.partition("(")[0])[-1]
+    name = name.replace("(anonymous namespace)", "_").replace("[abi:cxx11]", "")
+    while (less := re.sub(r"<[^<>]*>", "", name)) != name:  # arguments of templates
+        name = less
+    return re.split(r"::|[. *&]", name.partition("(")[0].strip())[-1]
 
 
 def functions_by_work(coverage: Coverage) -> list[tuple[FileCoverage, FunctionCoverage]]:

@@ -114,7 +114,8 @@ class TargetReporter(Service):
             del self._new[key]
             if (finding := state.findings.get(key)) is not None and finding.saved:
                 source = self._context.run_dir.input(finding.instance, finding.file)
-                await asyncio.to_thread(self._files.report, finding, source)
+                if not await asyncio.to_thread(self._files.report, finding, source):
+                    self._new[key] = None  # again in the next pass
         text = stats_text(state, self._context.now())
         if text != self._stats:
             self._stats = text
@@ -126,9 +127,8 @@ class TargetReporter(Service):
 
     async def ended(self, end: str, reason: str) -> None:
         """Report the rest, and how the campaign has ended."""
-        while self._new:
+        for _ in range(len(self._new) // AT_ONCE + 1):
             await self._report()
-        await self._report()
         with contextlib.suppress(OSError):
             replace_text(self._directory / ENDED_FILE, json.dumps({"state": end, "reason": reason}))
 
@@ -147,13 +147,16 @@ class _Files:
             line = encode_event(event)
             append_lines(self._directory / "events.jsonl", line.encode() + b"\n")
 
-    def report(self, finding: Finding, source: Path) -> None:
-        """Give the whole campaign the file of a finding, and its description."""
+    def report(self, finding: Finding, source: Path) -> bool:
+        """Give the whole campaign the file of a finding, and its description.
+
+        Returns False if that failed and may succeed later.
+        """
         folder = HANGS if finding.file.startswith(f"{HANGS}/") else CRASHES
         try:
             name = self._name(folder, finding, source)
         except OSError:
-            return
+            return not source.exists()
         if finding.signature:
             self.write(
                 FindingDescribed(
@@ -166,6 +169,7 @@ class _Files:
                     severity_reason=finding.severity_reason,
                 )
             )  # fmt: skip
+        return True
 
     def _name(self, folder: str, finding: Finding, source: Path) -> str:
         """The name of a finding here, whose file is made if it does not exist. Raises OSError."""

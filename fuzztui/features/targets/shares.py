@@ -46,7 +46,9 @@ class Account:
             self.lately_edges /= 2
 
     def found(self, edges: int) -> None:
-        """Note the target's edges now."""
+        """Note the target's edges now. The first ones are those of the seeds, no finds."""
+        if not self.edges:
+            self.edges = edges
         self.lately_edges += max(0, edges - self.edges)
         self.edges = max(self.edges, edges)
 

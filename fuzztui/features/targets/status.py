@@ -29,7 +29,7 @@ def figures(state: State) -> dict[str, Any]:
     if not found:
         return {}
     return {
-        "targets": [
+        "target_shares": [
             {
                 "name": row.name,
                 "state": row.state,

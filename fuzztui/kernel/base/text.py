@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 _MAX_S = 1e12
 
@@ -136,10 +137,9 @@ def short_labels(paths: Iterable[str]) -> dict[str, str]:
     def label(root: str) -> str:
         return "/".join(parts[root][-deep[root] :]) or "root"
 
-    while alike := [r for r, n in deep.items() if n < len(parts[r]) and _shared(r, label, roots)]:
+    while True:
+        counts = Counter(map(label, deep))
+        alike = [r for r, n in deep.items() if n < len(parts[r]) and counts[label(r)] > 1]
+        if not alike:
+            return {root: label(root) for root in roots}
         deep |= {root: deep[root] + 1 for root in alike}
-    return {root: label(root) for root in roots}
-
-
-def _shared(root: str, label: Callable[[str], str], roots: Iterable[str]) -> bool:
-    return any(label(other) == label(root) for other in roots if other != root)

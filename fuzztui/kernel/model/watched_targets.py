@@ -54,6 +54,8 @@ class _Start:
     """The sync directory; of an instance that shares its queue with no other, its own one."""
     program: str
     is_main: bool
+    command: str = ""
+    """The program with its arguments: one interpreter runs several targets."""
 
 
 def watched_targets(state: State) -> list[WatchedTarget]:
@@ -64,7 +66,7 @@ def watched_targets(state: State) -> list[WatchedTarget]:
             continue
         start = _start(i.command_line, i.directory)
         # A program's relative path may be another program's, too.
-        keys = {start.queue, *([start.program] if posixpath.isabs(start.program) else [])}
+        keys = {start.queue, *([start.command] if posixpath.isabs(start.program) else [])}
         same = [group for group in groups if group[0] & keys]
         at = groups.index(same[0]) if same else len(groups)
         groups = [group for group in groups if group not in same]
@@ -117,7 +119,11 @@ def _summary(
 def _start(command_line: str, directory: str) -> _Start:
     """Read a command line as AFL writes it, without quotes. ``directory``: the instance's."""
     try:
-        given, command = getopt.getopt(command_line.split()[1:], OPTIONS)
+        words = command_line.split()
+        end = words.index("--") if "--" in words else len(words)
+        given, command = getopt.getopt(words[1:], OPTIONS)
+        command = words[end + 1 :] or command  # a path with a space ends the options too early
+        given += [(word, "") for word in words[1:end] if word in ("-M", "-S")]
     except getopt.GetoptError:  # an option of a newer afl-fuzz
         return _Start(posixpath.dirname(directory), "", False)
     options, program = dict(given), command[0] if command else ""
@@ -128,7 +134,8 @@ def _start(command_line: str, directory: str) -> _Start:
         if not tail.startswith(("..", "/")) and out.endswith(f"/{tail}"):
             program = posixpath.normpath(posixpath.join(out[: -len(tail)], program))
     shares = not command_line or "-M" in options or "-S" in options
-    return _Start(out if shares else directory, program, "-M" in options)
+    whole = " ".join([program, *command[1:]])
+    return _Start(out if shares else directory, program, "-M" in options, whole)
 
 
 def target_counts(of: WatchedTarget) -> str:

@@ -281,6 +281,11 @@ class _Loader:
                 )
             )
             return
+        if table == TARGETS:
+            advice = "edit the file (while it runs: fuzztui ctl RUN weigh-target NAME 2)"
+            wrong = f"cannot change [[targets]]; {advice}"
+            self.problems.append(Problem(f"--set {override}", "", wrong))
+            return
         text = text.strip()
         try:  # .5 is not a TOML number, but usual on a command line
             value = tomli.loads(f"v = {'0' * text.startswith('.')}{text}")["v"]

@@ -110,14 +110,16 @@ class TargetParts:
             for problem in found_wrong:  # at the line of this entry, not of the first one
                 self._note(number, problem.key.removeprefix(f"{TARGETS}."), problem.text)
             name = values.get("name")
-            if not isinstance(name, str):
+            if found_wrong or not isinstance(name, str):
                 continue
             if wrong := _name_problem(name, parts):
                 self._note(number, "name", wrong)
                 continue
             changes = {k: v for k, v in entry.items() if k not in _OWN_KEYS}
             noted = len(self._load.problems)
-            of_whole = {*_OF_CAMPAIGN, "cores"}.intersection(entry.get("campaign", ()))
+            given = entry.get("campaign")
+            keys = given if isinstance(given, dict) else ()
+            of_whole = {*_OF_CAMPAIGN, "cores"}.intersection(keys)
             for key in sorted(of_whole) if self._load.run is None else ():
                 text = "is of the whole campaign; move it to [campaign] of the file"
                 self._note(number, f"campaign.{key}", text)
@@ -152,8 +154,15 @@ class TargetParts:
             file = Path(shared["output"]) / FROZEN
             merged = _merged(changes)
         elif named := values["file"]:
-            file = self._load.path.absolute().parent / Path(named).expanduser()
-            if file.exists() and file.samefile(self._load.path):
+            try:
+                file = self._load.path.absolute().parent / Path(named).expanduser()
+                is_this = file.samefile(self._load.path)
+            except RuntimeError:
+                self._note(number, "file", f"{named!r}: there is no such user")
+                return None
+            except OSError:  # there is no such file, which its load reports
+                is_this = False
+            if is_this:
                 self._note(number, "file", "is this file; name the target's own campaign file")
                 return None
             text, merged = None, _merged(changes)

@@ -89,9 +89,9 @@ class InstanceLife:
         """Whether that directory is gone; the process is then being killed."""
         self._starting = False
         """Whether the process was stopped by a signal while it was still starting."""
-        self._rests = ""
-        """Why the instance has no turn; an empty string: it has one."""
         rested = bool(before and before.state == "paused" and before.reason == WAITS_FOR_TURN)
+        self._rests = WAITS_FOR_TURN if rested else ""
+        """Why the instance has no turn; an empty string: it has one."""
         self.paused = self.state == "paused" and not self._halted and not rested
         """Whether the user paused the instance; outlives the process."""
         self.greeted = bool(before and (before.engine or before.capabilities))
@@ -224,8 +224,9 @@ class InstanceLife:
     def hello(self) -> None:
         """Note that the engine has said hello: its capabilities are known, and it runs."""
         self.greeted = True
-        if self._rests:
-            self.signal(self.launcher.signals["pause"])
+        number = self.launcher.signals.get("pause" if self._rests else "resume")
+        if number and (self._rests or not self.paused):  # its own log may say that it was paused
+            self.signal(number)
         self.mark_running()
 
     def mark_running(self) -> None:

@@ -83,11 +83,21 @@ def test_one_that_needs_more_than_there_is_runs_alone() -> None:
     assert all(len(running) == 1 for running in seen)
 
 
+def test_the_edges_of_the_seeds_are_no_finds() -> None:
+    large, small = Account(), Account()
+    large.found(5000)
+    small.found(60)
+    assert large.rate == small.rate
+    small.found(70)
+    assert small.rate > large.rate
+
+
 def test_an_account_continues_from_the_log() -> None:
     account = Account(cores=2, weight=2.0)
+    account.found(1)
     account.spend(100.0)
     account.found(50)
-    logged = {"weight": 5.0, "core_s": 100.0, "edges": 50, "lately_s": 100.0, "lately_edges": 50}
+    logged = {"weight": 5.0, "core_s": 100.0, "edges": 50, "lately_s": 100.0, "lately_edges": 49}
     again = Account.of(2, 2.0, logged)
     assert (again.rate, again.core_s, again.edges) == (account.rate, 100.0, 50)
     assert again.weight == 5.0, "the user's weight outlasts a restart"

@@ -110,6 +110,10 @@ def test_the_frozen_copy_is_the_same_campaign(tmp_path: Path) -> None:
         ('name = ".."', "c.toml:1: targets.name: '..' is not a name"),
         ("weight = 2", "c.toml:1: targets.name: is missing"),
         ('name = "x"\nweight = -1', "targets.weight: a weight is from 0"),
+        ('name = "x"\nweight = nan', "c.toml:1: targets.weight: a weight is from 0"),
+        ('name = "x"\ncampaign = 3', "c.toml:1: targets.campaign: 3 is not a table"),
+        ('name = "x"\nfile = ""', "c.toml:1: targets."),
+        ('name = "x"\nfile = "~no-such-user/x.toml"', "c.toml:1: targets.file: '~no-such-user"),
         ('name = "x"\nwieght = 1', "c.toml:1: targets.wieght: is no key of [[targets]]; did you"),
         ('name = "x"\nfile = "none.toml"', "none.toml: there is no such file"),
         ('name = "x"\nfile = "c.toml"', "c.toml:1: targets.file: is this file"),
@@ -150,6 +154,12 @@ def test_edges_of_several_targets_are_no_reason_to_stop(tmp_path: Path) -> None:
 @pytest.mark.parametrize("more", ["[hosts]\nhere = {}\n", '[[targets]]\nname = "a"\n'])
 def test_no_hosts_and_no_name_twice(tmp_path: Path, more: str) -> None:
     assert problems(tmp_path, TWO + more)
+
+
+def test_targets_cannot_be_changed_on_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text(TWO)
+    with pytest.raises(CampaignError, match="weigh-target"):
+        load(tmp_path / "c.toml", ["targets.b.weight=3"], cwd=tmp_path)
 
 
 def test_cores_without_targets_have_no_effect(tmp_path: Path) -> None:
