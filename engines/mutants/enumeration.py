@@ -55,12 +55,15 @@ class Enumeration:
         self.census = Census(application)
         self.census.on_grown = self._grown
         self._by_live: dict[LiveUnit, Unit] = {}
+        self._running = False
+        """Whether there was a scan."""
 
     def scan(self) -> list[PythonMutant]:
         """Enumerate and return the mutants of modules that were loaded since the last call.
 
         Must be called before ``gc.freeze()``, because it finds live functions, and before the
-        coverage of the import is cleared. Raises :class:`CannotStart` if a pragma is wrong.
+        coverage of the import is cleared. The first call raises :class:`CannotStart` if a pragma is
+        wrong; later, in a campaign that runs, the module has no pragmas, and a warning.
         """
         first = len(self.mutants)
         new_units: list[Unit] = []
@@ -69,6 +72,7 @@ class Enumeration:
                 continue
             if not self._only or any(_is_within(module.name, name) for name, _ in self._only):
                 new_units += self._scan_module(module)
+        self._running = True
         self._find_caches()
         ran = self.application.coverage.collect()
         for unit in new_units:
@@ -102,7 +106,10 @@ class Enumeration:
         try:
             reasons = python_reasons(loaded.source)
         except PragmaError as e:
-            raise CannotStart(f"{loaded.file}:{e}") from None
+            if not self._running:
+                raise CannotStart(f"{loaded.file}:{e}") from None
+            self.warnings.append(f"{loaded.file}:{e}; until then no pragma counts in this file")
+            reasons = {}
         units = []
         for scope in scopes:
             unit = self._unit(scope, source) if scope.unit else None

@@ -97,6 +97,6 @@ def python_reasons(source: bytes) -> dict[int, str]:
                 last = token.start[0]
             elif token.type not in _BLANK and last >= max((p.line for p in header), default=last):
                 header = []
-    except (tokenize.TokenError, SyntaxError):
+    except (tokenize.TokenError, SyntaxError, UnicodeDecodeError):
         return {}
     return reasons_of(pragmas)

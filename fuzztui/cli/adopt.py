@@ -32,7 +32,9 @@ def adopt(options: argparse.Namespace) -> int:
     before = run_of_fleet(Path(os.path.realpath(options.directory)))
     if before and has_started(before):
         say(f"{options.directory} is the sync directory of the run {short_path(before)}")
-        if strangers := [one for one in living(before / "out").values() if not one.problem]:
+        ours = load_file(before / FROZEN, []).campaign.own_names
+        alive = living(before / "out").values()
+        if strangers := [one for one in alive if one.name in ours and not one.problem]:
             raise UsageError(f"{_shown(strangers)}: was started by hand; end it, and try again")
         return run_file(before / FROZEN, options)
     directory = check_directory(options.directory)

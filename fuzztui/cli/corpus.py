@@ -60,9 +60,9 @@ def _of_run(
             continue
         now = found.st_mtime_ns, found.st_size
         if read.get(file) != now:
-            read[file] = now
             data = read_if_regular(str(file), _MAX_BYTES)
             yield str(file), "is no regular file, or too large" if data is None else data
+            read[file] = now  # after it was written: the next pass tries again what failed
 
 
 def _of_other(source: Path) -> Iterator[tuple[str, bytes | str]]:

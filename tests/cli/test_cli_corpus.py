@@ -1,6 +1,7 @@
 """The words of ``fuzztui corpus``."""
 
 import argparse
+import resource
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -118,3 +119,26 @@ def test_archives_that_are_damaged_or_bombs_are_reported(tmp_path, monkeypatch, 
     file.write_bytes(whole[:-30])
     assert imported(file, tmp_path / "none") == (FAILED, set())
     assert f"{file}: " in capsys.readouterr().err
+
+
+def test_a_file_that_could_not_be_written_is_written_by_the_next_pass(tmp_path, monkeypatch):
+    run, target, passes = make_run(tmp_path / "run"), tmp_path / "target", []
+    (run / "out/main/queue/id:000000,orig:a").write_bytes(b"a")
+
+    def two_passes(every, one_pass, last):
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))  # as on a disk that is full
+        try:
+            with pytest.raises(CliError):
+                one_pass()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        passes.append(last())
+        return passes[0]
+
+    monkeypatch.setattr(corpus, "loop", two_passes)
+    options = argparse.Namespace(
+        source=run, directory=target, format="raw", text=False, findings=False, every=1.0
+    )
+    assert corpus.export_corpus(options) == 0
+    assert [file.read_bytes() for file in target.iterdir()] == [b"a"]

@@ -291,3 +291,7 @@ def test_an_instance_that_was_left_out_runs_on_by_hand(home, by_hand):
     assert "left as it is: s1" in text
     wait_until(lambda: set(commands(home)) == {"master", "words"})
     assert by_hand.started["s1"].poll() is None
+    home.stop()
+    home("adopt", "out", "--detach")  # s1 is none of the run
+    wait_until(lambda: set(commands(home)) == {"master", "words"})
+    assert by_hand.started["s1"].poll() is None

@@ -9,7 +9,7 @@ class ChangesBuilder:
     """Builds a :class:`~fuzztui.kernel.model.state.Changes`."""
 
     __slots__ = (
-        "campaign", "commands", "entries", "findings", "instances", "mutants", "source",
+        "campaign", "commands", "entries", "findings", "instances", "mutants", "reset", "source",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -20,9 +20,12 @@ class ChangesBuilder:
         self.mutants: set[str] = set()
         self.commands: set[str] = set()
         self.source = False
+        self.reset = False
+        """Whether rows are gone."""
 
     def changes(self, records: int, reset: bool) -> Changes:
         """Return the changes by ``records`` records; ``reset``: whether these were the first."""
+        reset |= self.reset
         return Changes(
             campaign=self.campaign or reset,
             instances=frozenset(self.instances),

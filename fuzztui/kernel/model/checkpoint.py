@@ -340,6 +340,8 @@ def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) 
         setattr(state, kind, {name: _series(s) for name, s in head[kind].items()})
     for name in _names(Tables):
         setattr(state, name, getattr(rows, name))
+    for key in state.excluded_mutants:  # since an earlier checkpoint, which has the row
+        state.mutants.pop(key, None)
     # The table is in the order of the log, so each group gets its findings in that order.
     for key, finding in state.findings.items():
         if finding.signature:

@@ -35,7 +35,7 @@ from fuzztui.kernel.wire.events import Event, Record, Unknown
 
 MODULES = (campaign, commands, receipts, hosts, stats, saved, lineage, groups, verdicts, mutants)
 
-FOLD_VERSION = 30
+FOLD_VERSION = 31
 """Increase when the meaning of the fold changes: checkpoints of other versions are not used."""
 
 MAX_UNKNOWN_KINDS = 100

@@ -192,6 +192,8 @@ def mutants_found(state: State, e: MutantsFound, touched: ChangesBuilder) -> Non
         if excluded := _text(item, "excluded"):
             state.excluded_mutants[key] = {**place, "state": EXCLUDED, "reason": excluded}
             touched.campaign = True
+            if before is not None:
+                _drop(state, before, touched)
             continue
         state.excluded_mutants.pop(key, None)
         change = _text(item, "before"), _text(item, "after")
@@ -203,6 +205,17 @@ def mutants_found(state: State, e: MutantsFound, touched: ChangesBuilder) -> Non
         row = changed(before or bare(state, key), place)
         if row != before:
             put(state, row, before, touched)
+
+
+def _drop(state: State, row: Mutant, touched: ChangesBuilder) -> None:
+    """Remove a mutant from all counts: a pragma was written since."""
+    gone = bare(state, row.id)
+    put(state, gone, row, touched)
+    state.mutant_counts[gone.state] -= 1
+    _count_verdicts(state, "", verdict(gone))
+    del state.mutants[row.id]
+    touched.mutants.discard(row.id)  # readers look up the ids
+    touched.reset = True
 
 
 def _is_accepted(state: State, key: str, before: str, after: str) -> bool:
@@ -232,6 +245,8 @@ def mutant_state(state: State, e: MutantState, touched: ChangesBuilder) -> None:
     """Set the state of a mutant by the rules of this module."""
     if e.instance:
         instance(state, e.instance, touched)
+    if e.id in state.excluded_mutants:
+        return
     before = state.mutants.get(e.id)
     row = before or bare(state, e.id)
     word = e.state if e.state in MUTANT_STATES else "pending"
@@ -266,6 +281,8 @@ def mutant_runs(state: State, e: MutantRuns, touched: ChangesBuilder) -> None:
     instance(state, e.instance, touched)
     for key, figures in e.runs.items():
         if not isinstance(figures, list) or len(figures) != 3 or not key:
+            continue
+        if key in state.excluded_mutants:
             continue
         if not all(type(figure) is int for figure in figures):
             continue

@@ -6,6 +6,7 @@ error only for a new run: a run that was started with the key continues.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,7 @@ from fuzztui.run.campaign.table import feature_tables
 
 MIN_MEMORY = 64 << 20
 MAX_DICTIONARIES = 4
+_OF_TURN = re.compile(r"m\d+(-s\d+)?")
 
 
 def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, str]]:
@@ -68,6 +70,13 @@ def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, s
             "engine.names",
             f"has {len(engine['names'])} names for {several(most, 'instance')}; remove some, or "
             "raise engine.instances",
+        )
+    of_turns = [name for name in engine.get("names", ()) if _OF_TURN.fullmatch(name)]
+    if of_turns and campaign.table("mutants"):
+        yield (
+            "engine.names",
+            f"{of_turns[0]!r} is a name of instances that fuzz a mutant ([mutants]); choose "
+            "another name",
         )
     for name in engine.get("options", {}):
         if name not in there:

@@ -399,8 +399,8 @@ def _arguments(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     return value, value
 
 
-_INSTANCE = re.compile(r"[A-Za-z0-9_-]{1,32}")
-"""The names that afl-fuzz accepts."""
+_INSTANCE = re.compile(r"[A-Za-z0-9_-]{1,24}")
+"""The names that every afl-fuzz of AFL++ 4 accepts."""
 
 
 def _options(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
@@ -420,7 +420,7 @@ def _names(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     _strings(key, value, base)
     if wrong_one := next((name for name in value if not _INSTANCE.fullmatch(name)), ""):
         raise ValueError(
-            f"{wrong_one!r} is not a name of up to 32 letters, digits, dashes, underscores"
+            f"{wrong_one!r} is not a name of up to 24 letters, digits, dashes, underscores"
         )
     if double := next((name for name in value if value.count(name) > 1), ""):
         raise ValueError(f"{double!r} is there twice")

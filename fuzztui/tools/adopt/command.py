@@ -74,11 +74,22 @@ def value_of(argv: Sequence[str], flag: str) -> str:
 
     For lines that :func:`parse_command` may not understand.
     """
-    words = argv[1 : argv.index("--") if "--" in argv else len(argv)]
-    for word, after in zip(words, [*words[1:], ""], strict=True):
-        if word.startswith(flag):
-            return word[2:] or after
-    return ""
+    return _read(argv)[0].get(flag, "")
+
+
+def _read(argv: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Return the options by flag, and the program with its arguments.
+
+    As afl-fuzz reads them; with an unknown option, as far as that is possible.
+    """
+    try:
+        pairs, target = getopt.getopt([*argv[1:]], OPTIONS)
+    except getopt.GetoptError:
+        end = argv.index("--") if "--" in argv else len(argv)
+        words = argv[1:end]
+        following = reversed([*zip(words, [*words[1:], ""], strict=True)])
+        return {word[:2]: word[2:] or after for word, after in following}, [*argv[end + 1 :]]
+    return dict(pairs), target
 
 
 def name_of(argv: Sequence[str]) -> str:
@@ -148,14 +159,15 @@ def started_in(argv: Sequence[str], directory: Path) -> Path:
 
     Raises ValueError if no directory fits.
     """
-    words = argv[argv.index("--") + 1 :] if "--" in argv else []
+    given, words = _read(argv)
+    out = given.get("-o", "")
     program = words[0] if words and "/" in words[0] else "."
     for place in (Path.cwd(), *directory.parents):
-        here = os.path.realpath(place / value_of(argv, "-o")) == os.path.realpath(directory)
+        here = os.path.realpath(place / out) == os.path.realpath(directory)
         if here and (place / program).exists():
             return place
     where = "was written in another directory or on another machine" if words else "is incomplete"
     raise ValueError(
-        f"fuzzer_setup {where}: -o {value_of(argv, '-o')} and the program {program} are not where "
+        f"fuzzer_setup {where}: -o {out} and the program {program} are not where "
         "it names them; start fuzztui in the directory in which afl-fuzz was started"
     )

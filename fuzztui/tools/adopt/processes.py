@@ -112,7 +112,7 @@ def _parent(pid: int) -> int:
 
 def _look(pid: int, argv: list[str]) -> LiveFuzzer | None:
     process = ProcessId.of(pid)
-    if process is None:
+    if process is None or _words(pid, "cmdline") != argv:  # ended; the pid may be another one's
         return None
     environment = _words(pid, "environ")
     command, problem = None, _foreign(pid, environment)

@@ -26,7 +26,10 @@ def run_of_fleet(directory: Path) -> Path | None:
     """Return the run that has adopted a sync directory, or has begun to; None: there is none."""
     text = (read_if_regular(directory / MARK, _MAX_PATH) or b"").decode(errors="replace")
     run = RunDir(Path(text)) if text.startswith("/") and "\0" not in text else None
-    return run.path if run and run.out.is_symlink() and _leads(run.out, directory) else None
+    try:
+        return run.path if run and run.out.is_symlink() and _leads(run.out, directory) else None
+    except OSError:  # no path can be that
+        return None
 
 
 def has_started(run: Path) -> bool:

@@ -359,7 +359,7 @@ class FuzzApp(RunCommands, ReplayControls):
         mutants = self.campaign.mutants
         if changes.reset:
             self._last_kill_t = max((m.killed_t for m in mutants.values()), default=-1.0)
-        for key in changes.mutants:
+        for key in changes.mutants & mutants.keys():  # a pragma excludes the others since
             self._last_kill_t = max(self._last_kill_t, mutants[key].killed_t)
 
     def nudge(self) -> None:

@@ -71,14 +71,20 @@ def test_what_is_wrong_is_refused_with_its_line(source, problem):
 
 def test_a_file_that_python_cannot_read_excludes_nothing():
     assert python_reasons(b"x = (1  # pragma: no mutate: why") == {}
+    assert python_reasons(b"x = 1\ny = '\xff'  # pragma: no mutate: why\n") == {}
+
+
+def add(found, name, source):
+    module = ModuleType(name)
+    code = found.application.compile(name, f"/src/{name}.py", source.encode())
+    exec(code, module.__dict__)
+    return found.scan()
 
 
 def program(source):
-    application = Application(["subject"], [], EdgeTable(), CoverageMap(), Guard(0.2))
+    application = Application(["subject", "late"], [], EdgeTable(), CoverageMap(), Guard(0.2))
     found = Program(application, DEFAULT_OPERATORS)
-    module = ModuleType("subject")
-    exec(application.compile("subject", "/src/subject.py", source.encode()), module.__dict__)
-    found.scan()
+    add(found, "subject", source)
     return found
 
 
@@ -95,3 +101,14 @@ def test_mutants_are_left_out_and_all_others_keep_their_ids():
 def test_a_campaign_with_a_wrong_pragma_does_not_start():
     with pytest.raises(CannotStart, match=r"/src/subject\.py:1: .*no reason"):
         program("x = 1 + 1  # pragma: no mutate\n")
+
+
+def test_a_wrong_pragma_of_a_module_that_is_imported_late_excludes_nothing():
+    found = program("x = 1 + 1\n")
+    fresh = add(
+        found, "late", "y = 1 + 1  # pragma: no mutate\nz = 1 + 1  # pragma: no mutate: a\n"
+    )
+    assert {m.line for m in fresh} == {1, 2}
+    assert not found.excluded
+    (warning,) = found.warnings
+    assert warning.startswith("/src/late.py:1: pragma: no mutate has no reason")

@@ -13,6 +13,7 @@ from fuzztui.features.fuzzfirst.source_mutants.generate import (
     language_of,
     rules_of,
 )
+from fuzztui.features.fuzzfirst.source_mutants.pragmas import excluded_lines
 
 C = """\
 #include <stdio.h>
@@ -135,6 +136,15 @@ def test_pragmas_exclude_a_line_or_the_block_that_a_brace_opens(source):
     assert {line for line, _ in reasons} <= {2, 4, 5, 6, 7}
     assert {m.line for m in found.mutants} >= {1, 3, 9}
     assert not {m.line for m in found.mutants} & {2, 4, 5, 6, 7}
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [("/* pragma: no mutate: a */ {", {2}), ("{ // PRAGMA: NO MUTATE: a", {2, 3, 4})],
+)
+def test_only_a_pragma_after_the_brace_is_of_the_block(words, lines):
+    text = ["int f(int n) {", f"    if (n > 1) {words}", "        n = n + 1;", "    }", "}"]
+    assert set(excluded_lines(text, python=False)) == lines
 
 
 def test_pragmas_of_python_are_read_by_pythons_rules(source):

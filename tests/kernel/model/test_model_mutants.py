@@ -1,12 +1,14 @@
 """What events about mutants mean for the state."""
 
 import json
+from collections import Counter
 
 import pytest
 from folding import fold
 from restored import restored
 
-from fuzztui.kernel.model.checkpoint import CheckpointMark, to_json
+from fuzztui.kernel.model.chain import Chain, Link
+from fuzztui.kernel.model.checkpoint import CheckpointMark, tables, to_json
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.mutants import (
     EXCLUDED,
@@ -354,3 +356,35 @@ def test_mutants_that_a_pragma_excludes_are_in_no_count_and_in_checkpoints():
     state = fold(ev.MutantsFound("main", "lib", "l.py", "/p/l.py", [out]), state=state)
     assert "e" in state.mutants
     assert excluded_mutants(state) == []
+
+
+@pytest.mark.parametrize("word", ["pending", "alive", "killed", "equivalent"])
+def test_a_mutant_that_a_pragma_excludes_later_leaves_all_counts_and_checkpoints(word):
+    state = fold(FOUND, says("main", word, "b", property="p"), says("s1", "killed", "c"))
+    mark, first = CheckpointMark.of(state), json.loads(json.dumps(to_json(state)))
+    out = {**FOUND.mutants[1], "excluded": "a guard"}
+    event = ev.MutantsFound("main", "lib", "l.py", "/l.py", [out])
+    changes = apply(state, [ev.Record(9, 9.0, event)])
+    assert changes.reset
+    assert "b" not in changes.mutants
+    fold(says("s1", "killed", "b"), ev.MutantRuns("s1", {"b": [1, 1, 1]}), state=state)
+    assert list(state.mutants) == ["a", "c", "d"]
+    summary = mutants_summary(state)
+    assert (summary.total, summary.killed, summary.pending, summary.excluded) == (3, 1, 2, 1)
+    assert (summary.alive, summary.equivalent, summary.static) == (0, 0, 0)
+    assert +Counter(state.mutant_counts) == {"pending": 2, "killed": 1}
+    assert +Counter(state.mutant_verdicts) == {"killed": 1}
+    assert not any(state.property_kills.values())
+    assert state.series["killed"].last == 1
+    # The row is in the first checkpoint, and the second one has only what is new.
+    second = json.loads(json.dumps(to_json(state, mark)))
+    links, before = [], {}
+    for data in (first, second):
+        rows = tables(data, before)
+        before = {**before, **rows.mutants}
+        links.append(
+            Link(
+                data["seq"], data["cost"], data["t"], rows, data["recent"], lambda d=data: d["head"]
+            )
+        )
+    assert Chain(links).restore(2) == state

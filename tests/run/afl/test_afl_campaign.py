@@ -132,6 +132,7 @@ def _with_seeds(run: Path, value: str) -> Path:
         ("engine.options={S1 = []}", "there is no such instance"),
         ("engine.options={'s 1' = []}", "'s 1' is not the name of an instance"),
         ("engine.names=['a b']", "'a b' is not a name"),
+        (f"engine.names=['{'a' * 25}']", "is not a name of up to 24"),
         ("engine.names=['a', 'a']", "'a' is there twice"),
         ("engine.names=['seeds']", "'seeds' is a directory of fuzztui"),
         ("engine.names=['a', 'b', 'c', 'd']", "has 4 names for 3 instances"),

@@ -95,6 +95,18 @@ def test_a_key_that_does_something_is_taken(home, kind, overrides):
     assert main(["check", str(file), "--no-run", *sets(overrides)]) == DONE
 
 
+@pytest.mark.parametrize(("name", "refused"), [("m1", 1), ("m1-s2", 1), ("m", 0), ("m1x", 0)])
+def test_names_of_turns_are_refused_beside_mutants(home, name, refused):
+    names = [f"engine.names=['{name}']"]
+    load(home / "afl.toml", names)
+    try:
+        load(home / "afl.toml", [*names, "mutants.sources=['app.py']"])
+        found = []
+    except CampaignError as e:
+        found = [problem.text for problem in e.problems if problem.key == "engine.names"]
+    assert len(found) == refused
+
+
 def test_line_and_key_are_told(home, capsys):
     file = home / "zest.toml"
     file.write_text(file.read_text() + '[mutants]\norder = "random"\nweights = {edit = 2.0}\n')

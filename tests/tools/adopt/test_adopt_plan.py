@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from fuzztui.run.afl.launcher import AflFuzz
 from fuzztui.run.campaign.binaries import binary_at, binary_of
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.tools.adopt.campaign import campaign_of
-from fuzztui.tools.adopt.command import parse_command, read_setup, value_of
+from fuzztui.tools.adopt.command import name_of, parse_command, read_setup, started_in, value_of
 from fuzztui.tools.adopt.fleet import AdoptError, check_directory, survey
-from fuzztui.tools.adopt.run import make_run, run_of_fleet
+from fuzztui.tools.adopt.processes import _look
+from fuzztui.tools.adopt.run import MARK, make_run, run_of_fleet
 
 
 @pytest.fixture
@@ -217,3 +219,34 @@ def test_command_lines_as_afl_writes_them(place):
     again = shlex.split(command.by_hand(place / "out").partition("&& ")[2])
     assert again[-4:] == ["--", *command.target]
     assert again[3:9] == ["-i", "-", "-o", str(place / "out"), "-M", "m"]
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "out"),
+    [
+        ("-o out -S s1 ./objdump -M intel -o x", "s1", "out"),
+        ("-QS s1 -Qo out ./prog", "s1", "out"),
+        ("-Soak -oout -- ./prog -S s2", "oak", "out"),
+        ("-S s1 -o out -J x -- ./prog -M m", "s1", "out"),  # -J is unknown
+    ],
+)
+def test_options_are_read_as_afl_fuzz_reads_them(line, name, out):
+    argv = ["afl-fuzz", *line.split()]
+    assert (name_of(argv), value_of(argv, "-o")) == (name, out)
+
+
+def test_the_directory_of_a_command_without_dashes_is_found(place):
+    argv = ["afl-fuzz", "-Qo", "out", "./prog", "-o", "x"]
+    assert started_in(argv, place / "out") == place
+    with pytest.raises(ValueError, match=r"-o out and the program \./gone"):
+        started_in(["afl-fuzz", "-o", "out", "./gone"], place / "out")
+
+
+def test_a_pid_of_another_program_by_now_is_no_fuzzer():
+    assert _look(os.getpid(), ["afl-fuzz", "-o", "out"]) is None
+
+
+@pytest.mark.parametrize("text", [f"/{'x' * 300}", "/a\0b", "", "run"])
+def test_a_broken_mark_is_none(tmp_path, text):
+    (tmp_path / MARK).write_text(text)
+    assert run_of_fleet(tmp_path) is None
