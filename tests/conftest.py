@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # compile all of fuzztui, and each worker rewrite the assertions of all tests.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+@pytest.fixture(autouse=True)
+def same_directory() -> Iterator[None]:
+    """Each test starts where the first one did: targets that tests load in process change it."""
+    before = Path.cwd()
+    yield
+    os.chdir(before)
 
 
 def pytest_configure(config: pytest.Config) -> None:

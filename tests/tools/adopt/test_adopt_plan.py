@@ -19,6 +19,8 @@ from fuzztui.tools.adopt.fleet import AdoptError, check_directory, survey
 from fuzztui.tools.adopt.processes import _look
 from fuzztui.tools.adopt.run import MARK, make_run, run_of_fleet
 
+pytestmark = pytest.mark.slow  # a dead fleet is known by statistics that do not change for seconds
+
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
