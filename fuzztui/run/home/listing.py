@@ -32,7 +32,10 @@ class RunList:
         """
         self.found = find_runs(place for place in self._places if place.exists())
         here = {run.resolve(): run for run in self.found.runs}
-        here |= {run: run for run in supervised_runs() if run not in here and is_run(run)}
+        supervised = {run for run in supervised_runs() if run not in here and is_run(run)}
+        # The run of a target lies in that of its campaign, whose row stands for all targets.
+        whole = {*here, *supervised}
+        here |= {run: run for run in supervised if whole.isdisjoint(run.parents)}
         for real in [*self._looks]:
             if real not in here and not is_run(real):
                 self._looks.pop(real).close()

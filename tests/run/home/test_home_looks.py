@@ -58,6 +58,15 @@ def test_a_run_with_a_supervisor_is_followed(tmp_path):
     assert look.state is None, "nothing is left open"
 
 
+def test_the_runs_of_targets_are_part_of_the_run_that_contains_them(tmp_path, monkeypatch):
+    here, there = make_run(tmp_path / "runs/c"), make_run(tmp_path / "elsewhere/c")
+    parts = [make_run(run / "targets/xml") for run in (here, there)]
+    monkeypatch.setattr(listing, "supervised_runs", lambda: [there, *parts])
+    listed = RunList([tmp_path / "runs"])
+    listed.find()
+    assert {look.run for look in listed.looks} == {here, there}
+
+
 def test_a_run_whose_target_is_being_built_is_starting(tmp_path):
     (tmp_path / "r/supervisor").mkdir(parents=True)
     LogWriter(tmp_path / "r/log").close()
