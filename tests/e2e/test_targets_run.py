@@ -203,6 +203,10 @@ def test_targets_share_a_core_by_turns_which_a_user_moves(place: Path) -> None:
         assert shop.send(WeighTarget("order", 0)).ok
         only("price")
         wait_until(lambda: shop.part_state("order").state == "paused")
+        # The engines of the one with a turn run again, and are not only shown so.
+        wait_until(lambda: shop.part_state("price").state == "running")
+        before = execs(shop.state())["price"]
+        shop.until(lambda s: execs(s)["price"] > before)
         assert not shop.send(WeighTarget("none", 1)).ok
         # A user's pause outlasts the turns, and gives the core to the other.
         assert shop.send(WeighTarget("order", 1)).ok
@@ -214,6 +218,7 @@ def test_targets_share_a_core_by_turns_which_a_user_moves(place: Path) -> None:
                 and not s.instances["price"].reason
             )
         )
+        wait_until(lambda: shop.part_state("order").state == "running")
         assert shop.send(Resume("price")).ok
         shop.until(
             lambda s: s.instances["price"].reason != "" or s.instances["price"].state == "running"

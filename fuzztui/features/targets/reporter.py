@@ -106,7 +106,7 @@ class TargetReporter(Service):
         names = (Pause.name, Resume.name)
         every = list(self._context.state.commands.values())
         given = [command.by for command in every if command.command.get("c") in names]
-        return given[-1:] == [BY]
+        return bool(given) and given[-1].partition(" as ")[0] == BY  # "turns as user@host"
 
     async def _report(self) -> None:
         state = self._context.state

@@ -64,7 +64,7 @@ def test_alarm_is_short() -> None:
 
 
 def test_a_pattern_that_is_slow_makes_no_hang(bench):
-    made = bench(fail, fail)
+    made = bench(fail, fail, limit_s=0.5)
     alarm = made.executor.message_oracle = MessageOracle("(x+)+$")
     told: list[str] = []
     alarm.log_message = lambda level, text: told.append(text)
