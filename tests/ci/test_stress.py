@@ -56,6 +56,7 @@ def test_without_failures_there_is_no_table(stress):
     assert list(stress.table({"fast": one})) == ["fast: 2 runs of 1 tests, 0 failures"]
 
 
+@pytest.mark.slow
 def test_a_test_that_fails_is_a_row_and_a_run_without_results_is_told(
     stress, tmp_path, monkeypatch
 ):

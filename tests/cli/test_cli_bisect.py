@@ -19,7 +19,10 @@ from fuzztui.cli.output import FAILED, NOT_RUNNING, USAGE
 from fuzztui.run.campaign import load, write_frozen
 from fuzztui.run.campaign.rundir import prepare_run
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
+]
 
 CAMPAIGN = """\
 [target]

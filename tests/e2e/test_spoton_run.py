@@ -271,10 +271,15 @@ def test_a_module_that_has_changed(lab: Lab) -> None:
         ({}, {"generator": ""}, "target.generator is missing"),
         ({"targets": "/no/such.json"}, {}, "/no/such.json: No such file"),
         ({"targeted": 2}, {}, "engine.targeted = 2"),
-        ({"targeted": ""}, {}, "engine.targeted = ''"),
-        ({"targeted": False}, {}, "engine.targeted = False"),
-        ({"distances": "far"}, {}, "engine.distances"),
-        ({"aliases": 7}, {}, "engine.aliases"),
+        *(
+            pytest.param(keys, {}, words, marks=pytest.mark.slow)
+            for keys, words in (
+                ({"targeted": ""}, "engine.targeted = ''"),
+                ({"targeted": False}, "engine.targeted = False"),
+                ({"distances": "far"}, "engine.distances"),
+                ({"aliases": 7}, "engine.aliases"),
+            )
+        ),
     ],
 )
 def test_refusals(lab: Lab, engine: dict[str, Any], target: dict[str, str], words: str) -> None:

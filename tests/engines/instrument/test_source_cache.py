@@ -173,6 +173,7 @@ except AssertionError:
 """
 
 
+@pytest.mark.slow
 def test_python_with_other_flags_has_other_code(tmp_path: Path) -> None:
     """``-O`` leaves out assertions, which are findings without it."""
 

@@ -170,6 +170,7 @@ def test_the_three_classes_by_their_probabilities(mutator):
     assert m.arm(HAVOC).applied < 4000 * 0.2 * 3.75, "once an input"
 
 
+@pytest.mark.slow
 def test_an_input_is_of_one_class_unless_each_step_is_drawn(mutator):
     m = mutator(settings="0.2,0.4,0.4,0")
 
