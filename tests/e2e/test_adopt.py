@@ -156,6 +156,10 @@ def test_a_living_fleet_goes_on_under_its_names_with_all_its_work(home, by_hand)
     (home.path / "more").write_bytes(b"zz more")
     home("ctl", "run", "add-seed", "more")
     home.stop()
+    # What the fleet had executed before is in the sum, and in no average.
+    after = home.status()
+    own = after["execs"] - sum(ended_with.values())
+    assert 0 < after["execs_per_sec"] * after["running_s"] <= own * 1.01
     home("run/campaign.toml", "--detach")
     wait_until(lambda: running_all(home), home.status)
     assert before <= by_hand.contents()

@@ -44,6 +44,20 @@ def test_nothing_outside_the_run(tmp_path):
         assert preview.data == b""
 
 
+def test_the_directory_of_an_adopted_fleet_is_a_link_and_nothing_outside_it_is_read(tmp_path):
+    run, queue = tmp_path / "run", tmp_path / "fleet/main/queue"
+    run.mkdir()
+    queue.mkdir(parents=True)
+    (run / "out").symlink_to(tmp_path / "fleet")
+    (tmp_path / "secret").write_text("s")
+    (queue / "entry").write_bytes(b"abc")
+    (queue / "link").symlink_to(tmp_path / "secret")
+    assert load(run, "out/main/queue/entry").data == b"abc"
+    for path in ("out/main/queue/link", "out/../../secret", "out//etc/passwd", "out"):
+        assert load(run, path).problem
+        assert load(run, path).data == b""
+
+
 def test_a_link_loop_is_a_problem_not_a_crash(tmp_path):
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")

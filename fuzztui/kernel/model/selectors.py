@@ -135,7 +135,8 @@ def throughput(state: State) -> float:
     t = totals(state)
     if state.state not in ENDED:
         return t.stats.execs_per_sec
-    return _average_rate(t.stats.execs, fuzzing_time(state), state.lost)
+    before = sum(max(0, i.execs_before) for i in list(state.instances.values()))
+    return _average_rate(t.stats.execs - before, fuzzing_time(state), state.lost)
 
 
 def tree_of(instance: Instance) -> str:
@@ -166,7 +167,8 @@ def instance_throughput(
     """
     if over and tree_of(instance) and (own := own_time(instance, running_s)) >= 0:
         running_s = own
-    return _average_rate(instance.stats.execs, running_s, lost) if over else instance.execs_per_sec
+    own_execs = instance.stats.execs - max(0, instance.execs_before)
+    return _average_rate(own_execs, running_s, lost) if over else instance.execs_per_sec
 
 
 def other_text(instance: Instance) -> str:

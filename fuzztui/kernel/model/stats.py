@@ -211,6 +211,8 @@ def stats(state: State, e: Stats, touched: ChangesBuilder) -> None:
     t = state.t
     before, counted = i.stats, _counted(i)
     i.stats = e = _sound(e)
+    if i.execs_before < 0:
+        i.execs_before = e.execs
     rate = 0.0 if i.state in IDLE_STATES else round(e.execs_per_sec, 3)
     _set_rate(state, i, rate if rate >= 0 else -1.0)
     shift(state, "execs", before.execs, e.execs)

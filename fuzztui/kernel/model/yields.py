@@ -150,12 +150,14 @@ def campaign_yields(state: State) -> CampaignYields:
     """
     own = {i.id: i for i in list(state.instances.values()) if not i.mutant}
     late = {id_: _lately(state, i) for id_, i in own.items()}
+    # What an adopted fleet had found before, it found in CPU time that is not known.
+    began = {id_: i.began_t if i.execs_before else -1.0 for id_, i in own.items()}
     measured = {id_ for id_, i in own.items() if i.cpu_s >= 0} or own.keys()
     every = _Counts()
     instances = {id_: _Counts() for id_ in own}
     mutators: dict[str, _Counts] = {}
     for t, kind, instance, op in _finds(state):
-        if (of := instances.get(instance)) is None:
+        if (of := instances.get(instance)) is None or t < began[instance]:
             continue
         is_late = t >= late[instance].begin
         of.add(kind, is_late=is_late)

@@ -7,6 +7,7 @@ import os
 import socket
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import fuzztui
 from fuzztui.kernel.base.cpus import usable_cpus
@@ -82,7 +83,7 @@ class CampaignStartup:
                 wall=time.time(),
                 host=socket.gethostname(),
                 adopted=adopted,
-                resumed=[] if fresh else resumed,
+                resumed=[n for n in resumed if not fresh or _has_run(lives[n].directory)],
                 cores=usable_cpus(),
             )
         )
@@ -160,3 +161,8 @@ def _overtime(names: Sequence[str], seconds: float) -> list[Message]:
         "no supervisor was running to end the turn; no budget is charged for these seconds"
     )
     return [Message("info", text)]
+
+
+def _has_run(directory: Path) -> bool:
+    """Whether afl-fuzz ran in an instance's directory before: its fleet was adopted."""
+    return (directory / "fuzzer_stats").exists()

@@ -55,6 +55,25 @@ def test_totals():
     assert selectors.totals(State()).stats.edges == -1
 
 
+def test_what_an_adopted_fleet_had_executed_before_is_in_no_average():
+    state = fold(
+        (0, ev.CampaignStarted("c", "afl", instances=["main"])),
+        (0, ev.SupervisorStarted(1, 1e9, resumed=["main", "of no campaign"])),
+        (0, ev.CampaignState("running")),
+        (1, ev.Stats("main", 1000, 9.0, 1)),
+        (101, ev.Stats("main", 1200, 9.0, 1)),
+        # A supervisor that resumes this campaign: its own executions count.
+        (101, ev.SupervisorStarted(1, 1e9, resumed=["main"])),
+        (200, ev.Stats("main", 1400, 9.0, 1)),
+        (200, ev.CampaignEnded("stopped")),
+    )
+    assert [*state.instances] == ["main"]
+    assert selectors.totals(state).stats.execs == 1400
+    assert selectors.throughput(state) == 2.0
+    main = state.instances["main"]
+    assert selectors.instance_throughput(main, 200.0, over=True) == 2.0
+
+
 def test_a_total_below_what_was_found_is_no_total():
     def edges(*of):
         state = fold(

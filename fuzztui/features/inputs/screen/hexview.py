@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from fuzztui.kernel.base.files import inside
 from fuzztui.kernel.remote.mirrored import GONE, fetch, fetched_into
@@ -15,6 +16,9 @@ from fuzztui.tui.labels.run_files import RunFile, settled
 
 LIMIT = 16 * 1024
 """Maximal number of bytes of a file that are shown."""
+
+_OUT: Final = "out"
+"""The directory of a run's instances."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,9 @@ def load(root: Path, relative: str, limit: int = LIMIT) -> Preview:
 
 
 def _load(root: Path, relative: str, limit: int) -> Preview:
+    place, _, below = relative.partition("/")
+    if place == _OUT:  # of an adopted fleet, it is a link
+        root, relative = root / place, below
     try:
         path = inside(root, relative)
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)

@@ -42,6 +42,9 @@ class Instance:
     """The next id to import from each peer's queue, by peer."""
     stats: Stats = NO_STATS
     """The latest statistics. The numbers of files may be too low: use the properties."""
+    execs_before: int = 0
+    """Executions before this campaign began, of an adopted fleet; -1: those that the next
+    statistics report. No average counts them."""
     execs_per_sec: float = 0.0
     """The rate of the latest statistics; 0 in a state without executions; -1: unknown."""
     stats_t: float = -1.0
