@@ -13,7 +13,8 @@ from fuzztui.cli import damage
 from fuzztui.cli.mutants import own_campaign
 from fuzztui.cli.output import DAMAGED, DONE, FAILED, NOT_RUNNING, USAGE, CliError, put_text, say
 from fuzztui.cli.progress import Estimate
-from fuzztui.cli.runs import find_run, no_records, standing
+from fuzztui.cli.runs import no_records, standing
+from fuzztui.cli.target_runs import find_one_target
 from fuzztui.kernel.base.bounds import loads
 from fuzztui.kernel.base.files import read_regular, temporary_directory
 from fuzztui.kernel.base.text import several, visible
@@ -105,7 +106,7 @@ def _runs(sources: Sequence[Path], options: argparse.Namespace) -> int:
     if options.output is None:
         raise CliError("-o OUT: is needed: the directory of the merged run", USAGE)
     output: Path = options.output.absolute()
-    parts = [_part(find_run(source)) for source in sources]
+    parts = [_part(find_one_target(source)) for source in sources]
     _check_output(output, parts)
     parts, notes = without_copies(parts)
     for note in notes:

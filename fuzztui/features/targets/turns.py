@@ -85,9 +85,13 @@ class TargetTurns(Service):
             self._give_turns()
 
     async def finish(self) -> None:
-        """Record the final figures."""
+        """Record the final figures: the shares are those of the time that was used."""
         self._runs = set()
-        self._record({})
+        used_s = sum(account.core_s for account in self._accounts.values())
+        parts = {
+            name: account.core_s / used_s for name, account in self._accounts.items() if used_s
+        }
+        self._record(parts)
 
     def _able(self) -> dict[str, Account]:
         """The targets that can run: all but those that have ended, or that a user has paused."""

@@ -41,6 +41,15 @@ def test_numbers_are_sums_and_names_are_unique(make, ask, status, tmp_path):
     assert whole["elapsed_s"] == max(status(a)["elapsed_s"], status(b)["elapsed_s"])
 
 
+def test_the_entries_of_several_targets_are_in_their_own_runs(make, ask, tmp_path):
+    a, _ = make("c-1", events(1e9)), make("c-2", events(1e9 + 5, "other"))
+    part = make("c-2/targets/xml", events(1e9 + 5, "other"))
+    code, _, err = ask("merge", a, tmp_path / "c-2", "-o", tmp_path / "m")
+    assert code == USAGE
+    assert str(part) in err
+    assert not (tmp_path / "m").exists()
+
+
 def test_times_never_go_back_and_each_record_names_its_run(make, ask, tmp_path):
     a = make("c-1", events(1e9))
     b = make("c-2", events(1e9 + 5, "other"), step=0.3)

@@ -56,7 +56,8 @@ LEGEND = Legend({
     "targets": {
         "target": "Its name in the campaign file",
         "state": "waiting: it has no turn now; off: its weight is 0; else as an instance's",
-        "share": "Its part of the cores' time from now on, by its new edges lately and its weight",
+        "share": "Its part of the cores' time from now on, by its new edges lately and its weight; "
+        "after the end, the part that it had",
         "weight": "Your weight, if it is not 1; 0 is off",
         "edges": "Edges of this target: those of different targets cannot be added",
         "findings": "Its groups of findings, by signature",
