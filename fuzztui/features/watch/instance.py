@@ -218,7 +218,7 @@ class WatchedInstance:
             self.name,
             engine="afl-fuzz",
             version=self.figures.version,
-            pid=self._pid,
+            pid=self.pid,
             unable=dict(_UNABLE),
             directory=self.path,
             command_line=self.figures.command_line,
@@ -233,7 +233,7 @@ class WatchedInstance:
     # ----------------------------------------------------------------------- state
 
     @property
-    def _pid(self) -> int:
+    def pid(self) -> int:
         """Process id of a running afl-fuzz of this machine; 0: none."""
         return self.figures.pid if self.alive and self.reason != UNSEEN else 0
 
@@ -272,7 +272,7 @@ class WatchedInstance:
         before, was = self.state, self.reason
         state, reason = self.standing()
         self.state, self.reason = state, reason
-        pid = self._pid
+        pid = self.pid
         events: list[Event] = []
         who = (pid or self._introduced[0], self.figures.version)  # at the end the last pid stays
         if who != self._introduced:

@@ -35,6 +35,7 @@ from fuzztui.kernel.wire.events import (
     Stats,
 )
 from fuzztui.run.observe.inotify import Watcher
+from fuzztui.run.observe.resources import ResourceMeter
 from fuzztui.run.process.error_reporter import ErrorReporter
 
 LOOK_S, LOOK_EACH_S = 2.0, 0.08
@@ -54,7 +55,7 @@ RETRY_S = 1.0
 """Seconds between two attempts to write to a full disk."""
 
 MACHINE_S = 10.0
-"""Minimum seconds between two records of the machine's load."""
+"""Minimum seconds between two records of the machine's load, and of the instances' CPU time."""
 
 FLUSH_RECORDS = 2000
 
@@ -82,6 +83,8 @@ class CampaignWatcher:
         """Directories of instances that were deleted or renamed."""
         self._state: tuple[str, str] = ("", "")
         self._machine = MachineLoad()
+        self._meter = ResourceMeter()
+        self._metered: dict[str, int] = {}
         self._machine_due = 0.0
         self._zero = 0.0
         self._stop = False
@@ -220,12 +223,17 @@ class CampaignWatcher:
         events = [event for i in self._instances.values() for event in i.look()]
         return [*events, *self._changed_machine(), *self._changed_directories()]
 
-    def _changed_machine(self) -> Iterator[MachineLoad]:
+    def _changed_machine(self) -> Iterator[Event]:
         if self._machine_due <= (now := time.monotonic()) and self._state[0] != STOPPED:
             before, self._machine = self._machine, machine_load(self._instances.values())
             self._machine_due = now + MACHINE_S
             if before != self._machine:
                 yield self._machine
+            metered, self._metered = self._metered, processes_of(self._instances.values())
+            # The first measurement of a process has no CPU time.
+            for used in self._meter.measure(self._metered):
+                if self._metered[used.instance] == metered.get(used.instance):
+                    yield used
 
     def _changed_directories(self) -> Iterator[Message]:
         """Yield messages about directories that have disappeared or come back since the last pass.
@@ -284,6 +292,11 @@ def _left_out(queues: Iterable[WatchedQueue]) -> Iterator[Message]:
     if unsought := sum(len(q.wanted) for q in every):
         text = f"{unsought:,} ancestors of findings, in queues of peers, were not searched"
         yield Message("info", text)
+
+
+def processes_of(instances: Iterable[WatchedInstance]) -> dict[str, int]:
+    """Return the process ids of the instances that run on this machine, by instance."""
+    return {i.name: i.pid for i in instances if i.pid}
 
 
 def machine_load(instances: Iterable[WatchedInstance]) -> MachineLoad:

@@ -255,6 +255,7 @@ def resources(state: State, e: Resources, touched: ChangesBuilder) -> None:
     i.cpu = cpu
     # ``cpu`` is the mean since the measurement before, and 0 in the first one after a start.
     since = state.t - i.cpu_t if i.cpu_t >= 0 else 0.0
+    i.cpu_from_t = i.cpu_from_t if i.cpu_t >= 0 else state.t
     i.cpu_s, i.cpu_t = round(max(0.0, i.cpu_s) + cpu * since, 3), state.t
     if (own := own_series(state, i, CPU_SERIES, Series.of_last_hour)) is not None:
         own.add(state.t, i.cpu_s)

@@ -150,14 +150,13 @@ def campaign_yields(state: State) -> CampaignYields:
     """
     own = {i.id: i for i in list(state.instances.values()) if not i.mutant}
     late = {id_: _lately(state, i) for id_, i in own.items()}
-    # What an adopted fleet had found before, it found in CPU time that is not known.
-    began = {id_: i.began_t if i.execs_before else -1.0 for id_, i in own.items()}
+    counts_from = {id_: _counts_from(i) for id_, i in own.items()}
     measured = {id_ for id_, i in own.items() if i.cpu_s >= 0} or own.keys()
     every = _Counts()
     instances = {id_: _Counts() for id_ in own}
     mutators: dict[str, _Counts] = {}
     for t, kind, instance, op in _finds(state):
-        if (of := instances.get(instance)) is None or t < began[instance]:
+        if (of := instances.get(instance)) is None or t < counts_from[instance]:
             continue
         is_late = t >= late[instance].begin
         of.add(kind, is_late=is_late)
@@ -214,6 +213,15 @@ def _yield(
         found["kills"] if has_mutants else -1,
         found["signatures"],
     )
+
+
+def _counts_from(i: Instance) -> float:
+    """Campaign time from which its finds count: of the time before, the CPU time is not known.
+
+    Of a fleet that was adopted, or is only watched, it may be weeks; else about 3 seconds.
+    """
+    is_late = i.cpu_from_t - i.began_t > MIN_CPU_S
+    return max(i.began_t, i.cpu_from_t) if i.execs_before or is_late else -1.0
 
 
 def _lately(state: State, i: Instance) -> _Period:

@@ -47,6 +47,7 @@ from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.instances.add_seed import seeder
 from fuzztui.run.instances.life import EndReason, InstanceLife
 from fuzztui.run.observe.passive import PassiveDirectories
+from fuzztui.run.observe.resources import ResourceMeter
 from fuzztui.run.process.execute import children
 from fuzztui.run.process.identity import kill_marked
 from fuzztui.run.process.reaper import Reaper
@@ -57,7 +58,6 @@ from fuzztui.run.supervise.ending import CampaignLimits, StopRequest, natural_en
 from fuzztui.run.supervise.launchers import launcher_for
 from fuzztui.run.supervise.observation import ObservationLoop
 from fuzztui.run.supervise.phases import CampaignPhases
-from fuzztui.run.supervise.resources import ResourceMeter
 from fuzztui.run.supervise.resume import CampaignStartup
 from fuzztui.run.supervise.services import Services, all_services
 from fuzztui.run.supervise.sharing import SHARE_S, RunSharing

@@ -2,12 +2,14 @@
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from watch_lab import PLOT
 
-from fuzztui.features.watch import history, instance, queue
+from fuzztui.features.watch import history, instance, queue, watcher
 from fuzztui.features.watch.directories import Trees
 from fuzztui.features.watch.watcher import CampaignWatcher
 from fuzztui.kernel.model.lineage import lineage
@@ -24,6 +26,7 @@ from fuzztui.kernel.wire.events import (
     InstanceHello,
     InstanceState,
     Message,
+    Resources,
     Stats,
 )
 
@@ -172,6 +175,22 @@ def test_what_happens_is_logged_as_it_happens(tmp_path, fuzzers, watch):
     (main.path / "cmdline").write_text("x")
     state = seen.until(lambda s: s.state == "running")
     assert state.t - t < 5  # the break is left out
+
+
+def test_cpu_time_and_memory_of_those_that_run_here(tmp_path, fuzzers, watch, monkeypatch):
+    monkeypatch.setattr(watcher, "MACHINE_S", 0.0)
+    main, dead = fuzzers(tmp_path / "out/main"), fuzzers(tmp_path / "out/dead")
+    argv = [sys.executable, "-c", "import signal\nprint(end='.', flush=True)\nsignal.pause()"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.read(1) == b"."
+        main.write_stats(3600, fuzzer_pid=process.pid)
+        main.live()
+        seen = watch(tmp_path / "out")
+        seen.until(lambda s: s.instances["main"].rss > 1 << 20 and s.instances["main"].cpu_t > 0)
+        process.kill()
+    assert {e.instance for e in seen.events(Resources)} == {"main"}
+    assert dead.path.name in seen.state.instances
 
 
 def test_figures_that_do_not_change_are_no_events(tmp_path, fuzzers, watch):

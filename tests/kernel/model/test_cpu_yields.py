@@ -218,3 +218,18 @@ def test_a_fleet_that_is_all_alike_compares_nothing() -> None:
         c.tell(0, ev.InstanceHello(name, command_line="x"))
         c.used(0, HOUR, name)
     assert c.yields.binaries == c.yields.schedules == {}
+
+
+def test_finds_before_the_cpu_time_is_known_do_not_count():
+    watched = Campaign("main")
+    watched.used(5 * HOUR, 6 * HOUR, "main")
+    for t in (60, 4 * HOUR, 5.5 * HOUR):
+        watched.found(t, "havoc")
+    assert watched.yields.campaign.whole.edges == 1
+    adopted = Campaign("main")
+    adopted.tell(0, ev.SupervisorStarted(1, 1e9, resumed=["main"]))
+    adopted.tell(0.1, ev.Stats("main", execs=1000))
+    adopted.found(0.1, "havoc")
+    adopted.used(3, HOUR, "main")
+    adopted.found(9, "havoc")
+    assert adopted.yields.campaign.whole.edges == 1

@@ -13,6 +13,7 @@ from waiting import turns_of_the_loop, until, wait_until
 from fuzztui.run.instances import process as processes
 from fuzztui.run.instances.launcher import Launch
 from fuzztui.run.instances.process import EngineProcess, last_reason
+from fuzztui.run.observe.resources import ResourceMeter
 from fuzztui.run.process import identity
 from fuzztui.run.process.identity import (
     MARK_INSTANCE,
@@ -22,7 +23,6 @@ from fuzztui.run.process.identity import (
     kill_marked,
 )
 from fuzztui.run.process.reaper import Reaper, own_children
-from fuzztui.run.supervise.resources import ResourceMeter
 
 ESCAPE = (
     "import subprocess, sys, time\n"

@@ -59,6 +59,8 @@ class Instance:
     """CPU seconds used since the first measurement; -1: none yet."""
     cpu_t: float = -1.0
     """Campaign time of the last measurement of ``cpu``; -1: none yet."""
+    cpu_from_t: float = -1.0
+    """That of the first one."""
     last_find_t: float = -1.0
     """Campaign time of the last entry that was not imported; -1: none yet."""
     entry_files: int = 0
