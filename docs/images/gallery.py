@@ -38,6 +38,7 @@ RUNS = {
     "text": ("pycparser-text.toml", "3000 trials"),
     "spoton": ("thumbnails-spoton.toml", "1500 trials"),
     "first": ("slips-fuzzfirst.toml", "60s"),
+    "targets": ("parsers-targets.toml", "90s"),
 }
 """Name of a run: campaign, budget."""
 
@@ -79,6 +80,7 @@ SHOTS = {
     "mutators": Shot("text", "6", "Mutators: what each text mutator has found"),
     "types": Shot("spoton", "7", "Types: what spoton targets, and what it has not covered"),
     "properties": Shot("suite", "0", "Properties: the tests of a suite and their shares"),
+    "targets": Shot("targets", "9", "Targets: several in one campaign, and their shares"),
     "first": Shot("first", "4", "Fuzz-first: the worklist of mutants"),
     "replay": Shot("mu2", "Space ] ]", "Replay: at one of the largest gains", "replay --speed 0.1"),
     "help": Shot("mu2", "?", "Help: every key, and why a key is grey"),
@@ -151,10 +153,10 @@ def picture(drawn: str, size: tuple[int, int], look: str, title: str, runs: Path
     return portable(console.export_svg(title=title, theme=theme, unique_id="g"))
 
 
-def record(runs: Path) -> None:
-    """Run the campaigns that are not in ``runs`` yet."""
+def record(names: set[str], runs: Path) -> None:
+    """Run those campaigns that are not in ``runs`` yet."""
     for name, (campaign, budget) in RUNS.items():
-        if not (runs / name).exists():
+        if name in names and not (runs / name).exists():
             print(f"{campaign}: {budget}", flush=True)
             sets = [
                 f"campaign.budget={budget}",
@@ -214,7 +216,7 @@ def main() -> None:
     to = (options.all or HERE / "gallery").absolute()
     with tempfile.TemporaryDirectory() as directory:
         runs = (options.runs or Path(directory)).absolute() / "runs"
-        record(runs)
+        record({SHOTS[name].run for name, _, _ in wanted}, runs)
         shoot(wanted, runs, to)
     if not options.all and not options.only:
         (HERE.parent / "gallery.md").write_text(page())
