@@ -74,10 +74,15 @@ _LINKED_IN = re.compile(
     """,
     re.VERBOSE,
 )
-"""Functions that belong to a statically linked C library, if they have no source file.
+"""Functions that belong to the C library, if they have no source file, or one of the C library.
 
 C reserves the first kind of names for it.
 """
+
+_C_LIBRARY_FILE = re.compile(
+    r"\./(?P<folder>[\w/-]+)/\./(?P=folder)/.*|(.*/)?(sysdeps|glibc-[\d.]+)/.*"
+)
+"""Source files of glibc, as its debug symbols name them: a package that gdb recommends."""
 
 _SUFFIX = re.compile(r"(\.(isra|constprop|part|cold|lto_priv|llvm)(\.\d+)*|::h[0-9a-f]{16})+\Z")
 
@@ -119,7 +124,7 @@ class Frame:
 
         Such code is inlined from a header, or linked statically.
         """
-        if self.file:
+        if self.file and not _C_LIBRARY_FILE.fullmatch(self.file):
             return is_system_header(self.file)
         return _LINKED_IN.fullmatch(self.name) is not None
 

@@ -200,6 +200,12 @@ def test_runtimes_are_passed_over_but_not_the_application():
         [Frame("f", "/usr/lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/new", 1)],
         [Frame("_mm_load_si128", "/usr/lib/llvm-14/lib/clang/14.0.6/include/emmintrin.h", 3)],
         [Frame(name, module="/t", offset=7) for name in ("__vfprintf_internal", "snprintf")],
+        [  # with the debug symbols of the C library
+            Frame("__GI__IO_doallocbuf", "./libio/./libio/genops.c", 342),
+            Frame("__vfprintf_internal", "./stdio-common/./stdio-common/vfprintf-internal.c", 1),
+            Frame("printf", "./stdio-common/./stdio-common/printf.c", 33),
+            Frame("__write", "../sysdeps/unix/sysv/linux/write.c", 26),
+        ],
     ],
 )
 def test_a_finding_has_the_name_of_the_programs_frame_not_of_the_c_librarys(inner):
