@@ -1,6 +1,7 @@
 """Real campaigns of the real AFL++: fleets that are killed, adopted, stopped, refused."""
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -314,6 +315,16 @@ def test_the_spread_is_one_that_afl_takes(fleet):
     assert "MOpt" in hello["s3"].unable["promote"]
     assert "promote" in hello["s2"].capabilities
     fleet.stop()
+
+
+def test_a_program_without_instrumentation_is_fuzzed_blindly(fleet):
+    state = fleet.ran(
+        command(fleet, "plain"), "engine.extra_args=['-n']", "campaign.budget=500 execs",
+        instances=1,
+    )  # fmt: skip
+    assert state.state == "finished"
+    assert state.instances["default"].stats.execs >= 500
+    assert "-n" in shlex.split(fleet.starts("default")[0])
 
 
 def test_a_budget_of_executions_is_kept(fleet):

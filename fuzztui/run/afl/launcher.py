@@ -173,7 +173,8 @@ class AflFuzz(Launcher):
         argv = [
             *(_bounds() if campaign.slot else ()),
             *(_tool(campaign, "afl-fuzz"), "-i", "-" if resumed else str(run_dir.seeds)),
-            *("-o", str(run_dir.out), "-S" if index else "-M", name),
+            *("-o", str(run_dir.out)),
+            *(() if campaign.blind else ("-S" if index else "-M", name)),
             *options,
             *("--", *own.target["command"]),
         ]

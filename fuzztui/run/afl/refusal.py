@@ -73,7 +73,10 @@ _HINTS = (
         "the queue is gone: move the instance's directory away to start from the seeds again",
     ),
     ("No usable test cases", "the files in engine.seeds are empty"),
-    ("Program 'afl-", "this AFL++ lacks that mode: see engine.extra_args and engine.afl_path"),
+    (
+        "(Program|Library) 'afl-",
+        "this AFL++ lacks that mode: see engine.extra_args and engine.afl_path",
+    ),
     ("Program '.*' not found or not executable", "name the program in target.command"),
     ("is in use", "another afl-fuzz uses this directory"),
     (

@@ -14,7 +14,14 @@ from typing import Any
 from fuzztui.engines.kinds import KINDS, kind_named
 from fuzztui.kernel.base.text import several
 from fuzztui.run.campaign.binaries import CMPLOG, planned_binaries
-from fuzztui.run.campaign.model import Campaign, CampaignError, FrozenCampaign, Problem, run_of
+from fuzztui.run.campaign.model import (
+    ALONE,
+    Campaign,
+    CampaignError,
+    FrozenCampaign,
+    Problem,
+    run_of,
+)
 from fuzztui.run.campaign.table import feature_tables
 
 MIN_MEMORY = 64 << 20
@@ -70,6 +77,12 @@ def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, s
             "engine.names",
             f"has {len(engine['names'])} names for {several(most, 'instance')}; remove some, or "
             "raise engine.instances",
+        )
+    if campaign.blind and not of_run and (most > 1 or campaign.hosts or there != [ALONE]):
+        yield (
+            "engine.extra_args",
+            f"-n is for one instance that is called {ALONE}, because afl-fuzz takes neither -M nor "
+            "-S with it; set engine.instances = 1 without engine.names and [hosts], or remove -n",
         )
     of_turns = [name for name in engine.get("names", ()) if _OF_TURN.fullmatch(name)]
     if of_turns and campaign.table("mutants"):

@@ -58,6 +58,9 @@ _EXACT_SHARE: Final = 0.25
 _MOST_EXACT: Final = 0.5
 """By default an exact pass may take a quarter of the budget, or 60 s; but never more than half."""
 
+ALONE: Final = "default"
+"""The name that afl-fuzz gives to an instance without ``-M`` and ``-S``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
@@ -118,9 +121,14 @@ class Campaign:
         return f"{self.host}_" if self.host else ""
 
     @property
+    def blind(self) -> bool:
+        """Whether afl-fuzz runs without instrumentation (``-n``), for which it must be alone."""
+        return "-n" in self.engine.get("extra_args", ())
+
+    @property
     def own_names(self) -> list[str]:
         """The names of the instances without :attr:`name_prefix`: ``main``, ``s1``, ``s2``, ..."""
-        given = self.engine.get("names") or ["main"]
+        given = self.engine.get("names") or [ALONE if self.blind else "main"]
         others = (name for n in count(1) if (name := f"s{n}") not in given)
         return [*given, *islice(others, self.instances)][: self.instances]
 

@@ -14,9 +14,7 @@ from typing import Any, Final
 
 from fuzztui.kernel.base.files import read_if_regular
 from fuzztui.kernel.wire.afl import OPTIONS
-
-ALONE: Final = "default"
-"""The name that afl-fuzz gives to an instance without ``-M`` and ``-S``."""
+from fuzztui.run.campaign.model import ALONE
 
 FUZZER: Final = "afl-fuzz"
 

@@ -107,6 +107,20 @@ def test_names_of_turns_are_refused_beside_mutants(home, name, refused):
     assert len(found) == refused
 
 
+@pytest.mark.parametrize(
+    ("overrides", "refused"),
+    [([], 0), (["engine.instances=2"], 1), (["engine.names=['main']"], 1)],
+)
+def test_without_instrumentation_afl_is_alone(home, overrides, refused):
+    problems = []
+    try:
+        made = load(home / "afl.toml", ["engine.extra_args=['-n']", *overrides])
+        assert made.campaign.own_names == ["default"]
+    except CampaignError as e:
+        problems = [problem.key for problem in e.problems]
+    assert problems == ["engine.extra_args"] * refused
+
+
 def test_line_and_key_are_told(home, capsys):
     file = home / "zest.toml"
     file.write_text(file.read_text() + '[mutants]\norder = "random"\nweights = {edit = 2.0}\n')
