@@ -9,8 +9,9 @@ probe of ours under coverage.py, which counts branches.
     python experiments/zest_peers.py --subjects tuning --repeat 10 --seconds 60 --jobs 2
 
 Results go to ``--results`` as they come; the same command continues where it was stopped,
-and ``--report`` shows what is there. A new commit that changes the package runs zest again and
-nothing else.
+and ``--report`` shows what is there. A new commit that changes the engines runs zest again and
+nothing else. Sets that take longer than a day have their rows in ``experiments/rows``, so that
+somebody else can go on: add what you have measured.
 
 Goals on the held-out set: at 60 s the geometric mean of the cells is at least 10% above the base
 revision, no subject is significantly below it (p < 0.05), and every subject is ahead of atheris.
@@ -191,7 +192,7 @@ def _git(*args: str) -> bytes:
 
 def engines(args: argparse.Namespace) -> list[Engine]:
     """The engines that can run here; the base is in a directory that does not exist yet."""
-    package = ("--", "fuzztui", "engines")  # fuzztui/engines is a link
+    package = ("--", "engines")  # what runs in the target's process
     here = _git("log", "-1", "--format=%h", *package).decode().strip()
     if _git("status", "--porcelain", *package):
         here += "+"
