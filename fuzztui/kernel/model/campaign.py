@@ -34,9 +34,7 @@ def _campaign_started(state: State, e: CampaignStarted, touched: ChangesBuilder)
         state.starts += 1
     state.name, state.engine, state.target = e.name, e.engine, e.target
     state.seed, state.version = e.seed, e.version
-    state.budget_s = finite(e.budget_s)
-    state.budget_trials = max(count(e.budget_trials), 0)
-    state.exact_s = max(finite(e.exact_s), 0.0)
+    _budget_set(state, e, touched)
     state.started_wall = state.wall = finite(e.wall)
     state.wall_t = state.t
     if state.state == "empty":
@@ -46,7 +44,7 @@ def _campaign_started(state: State, e: CampaignStarted, touched: ChangesBuilder)
     touched.campaign = True
 
 
-def _budget_set(state: State, e: BudgetSet, touched: ChangesBuilder) -> None:
+def _budget_set(state: State, e: BudgetSet | CampaignStarted, touched: ChangesBuilder) -> None:
     state.budget_s = finite(e.budget_s)
     state.budget_trials = max(count(e.budget_trials), 0)
     state.exact_s = max(finite(e.exact_s), 0.0)
@@ -60,12 +58,9 @@ def _supervisor_started(state: State, e: SupervisorStarted, touched: ChangesBuil
     touched.campaign = True
 
 
-def _campaign_state(state: State, e: CampaignState, touched: ChangesBuilder) -> None:
-    _set_state(state, e.state, e.reason)
-    touched.campaign = True
-
-
-def _campaign_ended(state: State, e: CampaignEnded, touched: ChangesBuilder) -> None:
+def _campaign_state(
+    state: State, e: CampaignState | CampaignEnded, touched: ChangesBuilder
+) -> None:
     _set_state(state, e.state, e.reason)
     touched.campaign = True
 
@@ -112,7 +107,7 @@ FOLDS = (
     EventFold(BudgetSet, _budget_set),
     EventFold(SupervisorStarted, _supervisor_started),
     EventFold(CampaignState, _campaign_state),
-    EventFold(CampaignEnded, _campaign_ended),
+    EventFold(CampaignEnded, _campaign_state),
     EventFold(CatchingUp, _catching_up, never),
     EventFold(MachineLoad, _machine_load, never),
     EventFold(Message, _message),
