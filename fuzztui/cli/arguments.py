@@ -66,6 +66,10 @@ class CommandParser(argparse.ArgumentParser):
         """Add ``--no-NAME``, after which NAME is false."""
         self.add_argument(name, dest=name.removeprefix("--no-"), action="store_false", help=help)
 
+    def text(self, name: str, metavar: str, help: str, **more: Any) -> None:
+        """Add a text; with ``--`` before its name it is an option."""
+        self.add_argument(name, metavar=metavar, help=help, **more)
+
     def path(self, name: str, metavar: str, help: str, **more: Any) -> None:
         """Add a path; with ``--`` before its name it is an option."""
         self.add_argument(name, metavar=metavar, type=Path, help=help, **more)
@@ -128,30 +132,22 @@ class CommandParser(argparse.ArgumentParser):
         )
 
 
-def add_jobs(parser: argparse.ArgumentParser, of: str = "") -> None:
+def add_jobs(parser: CommandParser, of: str = "") -> None:
     """Add ``--jobs``; ``of``: text that follows "parallel processes" in the help."""
-    parser.add_argument(
+    parser.number(
         "--jobs",
-        metavar="N",
-        type=count,
-        default=usable_cpus(),
-        help=f"number of parallel processes{of} (default: one for each CPU: %(default)s)",
+        f"number of parallel processes{of} (default: one for each CPU: %(default)s)",
+        usable_cpus(),
     )
 
 
-def add_set(parser: argparse.ArgumentParser) -> None:
+def add_set(parser: CommandParser) -> None:
     """Add ``--set KEY=VALUE``."""
-    parser.add_argument(
-        "--set",
-        dest="overrides",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="override a key of the file: --set campaign.budget=15s",
-    )
+    help = "override a key of the file: --set campaign.budget=15s"
+    parser.several("--set", "KEY=VALUE", help, dest="overrides")
 
 
-def add_shard(parser: argparse.ArgumentParser) -> None:
+def add_shard(parser: CommandParser) -> None:
     """Add ``--shard K/N``."""
     parser.add_argument(
         "--shard",
@@ -162,16 +158,14 @@ def add_shard(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_host(parser: argparse.ArgumentParser) -> None:
+def add_host(parser: CommandParser) -> None:
     """Add ``--host ADDRESS*N``."""
-    parser.add_argument(
+    parser.several(
         "--host",
-        dest="hosts",
-        metavar="HOST*N",
-        action="append",
-        default=[],
-        help="run N instances on a host that ssh reaches (may be repeated): --host user@box*8; "
+        "HOST*N",
+        "run N instances on a host that ssh reaches (may be repeated): --host user@box*8; "
         "here*2: on this machine; without *N: engine.instances",
+        dest="hosts",
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui import __version__
-from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
+from fuzztui.cli.output import DONE, FAILED, CliError, UsageError, say
 from fuzztui.features.jobs.config import (
     ClusterConfig,
     ClusterError,
@@ -57,32 +57,30 @@ def cluster_of(options: argparse.Namespace, table: Mapping[str, Any]) -> Cluster
     """
     where: str = options.cluster
     if options.cluster_tls is not None and "://" not in where:
-        raise CliError("--cluster-tls: is for --cluster tls://HOST:PORT; others have a key", USAGE)
+        raise UsageError("--cluster-tls: is for --cluster tls://HOST:PORT; others have a key")
     if where in ("", "none"):
         return ClusterConfig.of(table) if table and not where else None
     if where == "local":
         return ClusterConfig()
     if "://" in where:
         if wrong := address_problem(where):
-            raise CliError(f"--cluster: {wrong}", USAGE)
+            raise UsageError(f"--cluster: {wrong}")
         tls = options.cluster_tls
         if tls is None and not is_loopback(where):
-            raise CliError(
+            raise UsageError(
                 f"--cluster {where}: give its certificates: --cluster-tls DIR, where DIR is what "
-                "'fuzztui cluster init' has made",
-                USAGE,
+                "'fuzztui cluster init' has made"
             )
         return ClusterConfig(scheduler=where, tls="" if tls is None else str(tls.absolute()))
     file = Path(where)
     if not file.exists():
-        raise CliError(
-            f"--cluster {where}: is neither an address (tls://HOST:PORT), nor local, nor a file",
-            USAGE,
+        raise UsageError(
+            f"--cluster {where}: is neither an address (tls://HOST:PORT), nor local, nor a file"
         )
     try:
         return read_cluster(file)
     except ClusterError as e:
-        raise CliError(str(e), USAGE) from None
+        raise UsageError(str(e)) from None
 
 
 def init(options: argparse.Namespace) -> int:
@@ -91,7 +89,7 @@ def init(options: argparse.Namespace) -> int:
     try:
         make_certificates(directory)
     except ClusterError as e:
-        raise CliError(str(e), USAGE) from None
+        raise UsageError(str(e)) from None
     print(visible(f"{directory}: {CA}, {CERT} and {KEY}, valid for {DAYS} days"))
     print(
         "With these files programs can be run on every machine of the cluster. Copy the directory\n"
@@ -109,7 +107,7 @@ def scheduler(options: argparse.Namespace) -> int:
     try:
         free_port(host, port)
     except OSError as e:
-        raise CliError(f"{host}:{port}: cannot listen there: {e.strerror}", USAGE) from None
+        raise UsageError(f"{host}:{port}: cannot listen there: {e.strerror}") from None
     address = f"tls://{bracketed(host)}:{port}"
     say(f"scheduler at {address}; workers: fuzztui cluster worker {address}{_tls_option(options)}")
     return _become(scheduler_argv(sys.executable, host, port, tls))
@@ -118,7 +116,7 @@ def scheduler(options: argparse.Namespace) -> int:
 def worker(options: argparse.Namespace) -> int:
     """Become a worker of a scheduler."""
     if wrong := address_problem(options.address):
-        raise CliError(f"ADDRESS: {wrong}", USAGE)
+        raise UsageError(f"ADDRESS: {wrong}")
     tls = _tls(options, options.address)
     try:
         here = own_address(options.address)
@@ -135,20 +133,20 @@ def _host_and_port(text: str) -> tuple[str, int]:
     if not colon or (":" in host and not text.startswith("[")):
         host, port = text, str(_PORT)
     if not port.isdecimal() or len(port) > 5 or int(port) > 65535 or not host:
-        raise CliError(f"{text!r} is not an address such as 10.0.0.5:8786", USAGE)
+        raise UsageError(f"{text!r} is not an address such as 10.0.0.5:8786")
     host = host.strip("[]")
     if host in ("0.0.0.0", "::"):
-        raise CliError(f"{host}: give the one address that the workers reach", USAGE)
+        raise UsageError(f"{host}: give the one address that the workers reach")
     return host, int(port)
 
 
 def _tls(options: argparse.Namespace, address: str) -> TlsFiles:
     if missing := missing_extra("cluster"):
-        raise CliError(missing, USAGE)
+        raise UsageError(missing)
     try:
         return tls_for(str(options.tls.absolute()) if options.tls else "", address)
     except ClusterError as e:
-        raise CliError(f"--tls: {e}", USAGE) from None
+        raise UsageError(f"--tls: {e}") from None
 
 
 def _tls_option(options: argparse.Namespace) -> str:
@@ -165,12 +163,12 @@ def check(options: argparse.Namespace) -> int:
     """Print the cluster that would run jobs (versions, workers, slots, TLS), and its problems."""
     config = cluster_of(options, {})
     if config is None and options.file is not None and str(options.file).startswith(_SCHEMES):
-        raise CliError(f"{options.file}: is an address, not a file; write --cluster ADDRESS", USAGE)
+        raise UsageError(f"{options.file}: is an address, not a file; write --cluster ADDRESS")
     if config is None and options.file is not None:
         try:
             config = read_cluster(options.file)
         except ClusterError as e:
-            raise CliError(str(e), USAGE) from None
+            raise UsageError(str(e)) from None
     found = _Checked()
     try:
         _check(config or ClusterConfig(), found)

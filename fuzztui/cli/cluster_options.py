@@ -2,75 +2,63 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
-from pathlib import Path
 
-from fuzztui.cli.arguments import Run, command, count
+from fuzztui.cli.arguments import CommandParser, Run, command
 
 
-def add_cluster(parser: argparse.ArgumentParser, what: str) -> None:
+def add_cluster(parser: CommandParser, what: str) -> None:
     """Add ``--cluster``; ``what``: what becomes jobs."""
-    parser.add_argument(
+    parser.text(
         "--cluster",
-        metavar="WHERE",
-        default="",
-        help=f"run {what} as jobs: a scheduler's address (tls://HOST:PORT), a TOML file with "
+        "WHERE",
+        f"run {what} as jobs: a scheduler's address (tls://HOST:PORT), a TOML file with "
         "[cluster], or local; default: [cluster] of the campaign file; none: in this process",
+        default="",
     )
-    parser.add_argument(
+    parser.path(
         "--cluster-tls",
-        metavar="DIR",
-        type=Path,
-        help="with --cluster tls://...: the certificates that 'fuzztui cluster init' has made",
+        "DIR",
+        "with --cluster tls://...: the certificates that 'fuzztui cluster init' has made",
     )
 
 
-def add_init(parser: argparse.ArgumentParser) -> Run:
+def add_init(parser: CommandParser) -> Run:
     """Add the options of ``fuzztui cluster init``; return the command."""
-    parser.add_argument("directory", metavar="DIR", type=Path, help="it is created")
+    parser.path("directory", "DIR", "it is created")
     return command("cluster.init")
 
 
-def add_cluster_check(parser: argparse.ArgumentParser) -> Run:
+def add_cluster_check(parser: CommandParser) -> Run:
     """Add the options of ``fuzztui cluster check``; return the command."""
-    parser.add_argument(
-        "file", metavar="CAMPAIGN.toml", type=Path, nargs="?", help="its [cluster] is checked"
-    )
+    parser.path("file", "CAMPAIGN.toml", "its [cluster] is checked", nargs="?")
     add_cluster(parser, "nothing yet: check what would run")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.json()
     return command("cluster.check")
 
 
-def add_scheduler(parser: argparse.ArgumentParser) -> Run:
+def add_scheduler(parser: CommandParser) -> Run:
     """Add the options of ``fuzztui cluster scheduler``; return the command."""
-    parser.add_argument(
-        "address", metavar="IP[:PORT]", help="the address to listen on (port: 8786)"
-    )
+    parser.text("address", "IP[:PORT]", "the address to listen on (port: 8786)")
     _add_tls(parser)
     return command("cluster.scheduler")
 
 
-def add_worker(parser: argparse.ArgumentParser) -> Run:
+def add_worker(parser: CommandParser) -> Run:
     """Add the options of ``fuzztui cluster worker``; return the command."""
-    parser.add_argument("address", metavar="ADDRESS", help="the scheduler's: tls://HOST:PORT")
+    parser.text("address", "ADDRESS", "the scheduler's: tls://HOST:PORT")
     _add_tls(parser)
-    parser.add_argument(
-        "--slots", metavar="N", type=count, default=0, help="jobs at a time (one for each CPU)"
-    )
+    parser.number("--slots", "jobs at a time (one for each CPU)", 0)
     return command("cluster.worker")
 
 
-def _add_tls(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--tls",
-        metavar="DIR",
-        type=Path,
-        help="the certificates that 'fuzztui cluster init' has made; needed off loopback",
+def _add_tls(parser: CommandParser) -> None:
+    parser.path(
+        "--tls", "DIR", "the certificates that 'fuzztui cluster init' has made; needed off loopback"
     )
 
 
-WORDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
+WORDS: dict[str, Callable[[CommandParser], Run]] = {
     "init": add_init,
     "check": add_cluster_check,
     "scheduler": add_scheduler,

@@ -62,23 +62,26 @@ def _merge(parser: CommandParser) -> Run:
 
 def _why(parser: CommandParser) -> Run:
     parser.run()
-    parser.add_argument(
-        "entry", metavar="ID", help="a queue entry: 12, INSTANCE/12, or the path of its file"
-    )
+    parser.text("entry", "ID", "a queue entry: 12, INSTANCE/12, or the path of its file")
     add_jobs(parser)
     add_set(parser)
     return command("corpus_why.why")
 
 
-def _care(parser: CommandParser) -> None:
+def add_by(parser: CommandParser, what: str) -> None:
+    """Add ``--by``; ``what``: what it says, for the help."""
     from fuzztui.cli.corpus_running import BY
 
     parser.add_argument(
         "--by",
         choices=BY,
-        help="what must be kept: edges, kills of mutants, or both (Python targets; both is the "
-        "default for mu2, edges for other engines)",
+        help=f"{what}: edges, kills of mutants, or both (Python targets; both is the default for "
+        "mu2, edges for other engines)",
     )
+
+
+def _care(parser: CommandParser) -> None:
+    add_by(parser, "what must be kept")
     add_jobs(parser)
     add_set(parser)
 

@@ -25,8 +25,8 @@ from fuzztui.cli.output import (
     DONE,
     FAILED,
     NOT_RUNNING,
-    USAGE,
     CliError,
+    UsageError,
     probability,
     say,
     still_run,
@@ -109,7 +109,7 @@ def _owner(id_: str) -> str:
 def _wrong(options: argparse.Namespace, needs: str, example: str) -> CliError:
     """Return the error for an ID of the wrong kind; the message names the right action."""
     if not options.id:
-        return CliError(f"{options.action} needs {needs}; for example {example}", USAGE)
+        return UsageError(f"{options.action} needs {needs}; for example {example}")
     owner = _owner(options.id)
     instead = "minimise" if owner == "a finding's" else _INSTEAD.get((options.action, owner), "")
     what = f"{options.id!r}, {owner}" if owner else repr(options.id)
@@ -118,7 +118,7 @@ def _wrong(options: argparse.Namespace, needs: str, example: str) -> CliError:
         action, *more = instead.split()
         command = shlex.join(["fuzztui", "ctl", str(options.run), action, options.id, *more])
         message = f"{options.action} needs {needs}; {options.id!r} is {owner}: use {command}"
-    return CliError(message, USAGE)
+    return UsageError(message)
 
 
 def _words(command: type[Command]) -> Callable[[argparse.Namespace], Command]:
@@ -130,20 +130,20 @@ def _words(command: type[Command]) -> Callable[[argparse.Namespace], Command]:
     def build(options: argparse.Namespace) -> Command:
         words: list[Any] = [word.strip() for word in (options.id, *options.more) if word]
         if options.instance and not has_instance:
-            raise CliError(f"{options.action} is for all instances; remove --instance", USAGE)
+            raise UsageError(f"{options.action} is for all instances; remove --instance")
         if words and not types:
-            raise CliError(f"{options.action} takes no ID; remove {words[0]!r}", USAGE)
+            raise UsageError(f"{options.action} takes no ID; remove {words[0]!r}")
         if of_list:
             words = [*words[: len(types) - 1], words[len(types) - 1 :]]
         if len(words) != len(types):
-            raise CliError(f"{options.action} needs {' and '.join(map(str.upper, types))}", USAGE)
+            raise UsageError(f"{options.action} needs {' and '.join(map(str.upper, types))}")
         built = command(*words, **({"instance": options.instance} if has_instance else {}))
         try:
             encode_command(built)
         except CodecError as e:  # a field of a package's command that is no text
-            raise CliError(f"{options.action}: {e}", USAGE) from None
+            raise UsageError(f"{options.action}: {e}") from None
         if built.problem:
-            raise CliError(f"{options.action}: {built.problem}", USAGE)
+            raise UsageError(f"{options.action}: {built.problem}")
         return built
 
     return build
@@ -161,9 +161,9 @@ def _entry(command: Callable[..., Command]) -> Callable[[argparse.Namespace], Co
 
 def _seed(options: argparse.Namespace) -> Command:
     if not options.id:
-        raise CliError("add-seed needs a file, or a directory of files", USAGE)
+        raise UsageError("add-seed needs a file, or a directory of files")
     if options.instance:
-        raise CliError("add-seed is for all instances; remove --instance", USAGE)
+        raise UsageError("add-seed is for all instances; remove --instance")
     return AddSeed(os.path.abspath(options.id))  # noqa: PTH100 - symlinks stay the user's own
 
 
@@ -181,16 +181,15 @@ def _judge(options: argparse.Namespace) -> JudgeFinding:
     """Build the command of a finding's file, or of a signature, and a verdict."""
     if not options.id or len(options.more) != 1 or options.more[0] not in CHOICES:
         example = "judge main/crashes/NAME known --note 'issue 12'"
-        raise CliError(
+        raise UsageError(
             f"judge needs a finding and a verdict, one of {', '.join(CHOICES)}; for example "
-            f"{example}",
-            USAGE,
+            f"{example}"
         )
     match = _FINDING.fullmatch(options.id)
     file, instance = (match["file"], match["instance"]) if match else (options.id, "")
     command = JudgeFinding(file, options.more[0], options.note or "", instance or options.instance)
     if problem := command.problem:
-        raise CliError(problem, USAGE)
+        raise UsageError(problem)
     return command
 
 
@@ -227,16 +226,16 @@ def _mixture(options: argparse.Namespace) -> list[SetMixture]:
     for text in (part for word in (options.id, *options.more) for part in word.split(",") if part):
         name, equals, value = (part.strip() for part in text.partition("="))
         if name not in CLASSES or not equals:
-            raise CliError(f"{text!r} is not a part of a mixture; {_PARTS}", USAGE)
+            raise UsageError(f"{text!r} is not a part of a mixture; {_PARTS}")
         if name in given:
-            raise CliError(f"{name} is given twice", USAGE)
+            raise UsageError(f"{name} is given twice")
         given[name] = probability(name, value)
     if options.adaptive and options.fixed:
-        raise CliError("--adaptive and --fixed exclude each other; remove one of them", USAGE)
+        raise UsageError("--adaptive and --fixed exclude each other; remove one of them")
     if not given and not options.adaptive and not options.fixed:
-        raise CliError(f"mixture needs probabilities; {_PARTS}; or --adaptive, or --fixed", USAGE)
+        raise UsageError(f"mixture needs probabilities; {_PARTS}; or --adaptive, or --fixed")
     if (whole := fsum(given.values())) > 1 + 1e-6:
-        raise CliError(f"{' and '.join(given)} add to {whole:g}; the sum must be 1", USAGE)
+        raise UsageError(f"{' and '.join(given)} add to {whole:g}; the sum must be 1")
     if len(given) < len(CLASSES):
         commands = changed(
             _settings(options), lambda now: completed(given, now), adaptive=options.adaptive
@@ -244,7 +243,7 @@ def _mixture(options: argparse.Namespace) -> list[SetMixture]:
     else:
         mixture = Mixture(**given)
         if wrong := mixture.problem:
-            raise CliError(wrong, USAGE)
+            raise UsageError(wrong)
         commands = [SetMixture(*mixture, adaptive=options.adaptive)]
     if options.instance:
         commands = [replace(command, instance=options.instance) for command in commands]
@@ -359,13 +358,10 @@ def ctl(options: argparse.Namespace) -> int:
     """Send a command, or one for each instance, wait for the answer, and print it."""
     for option, actions in _OPTIONS.items():
         if getattr(options, option) and options.action not in actions:
-            raise CliError(
-                f"--{option} is for {' and '.join(actions)}, not for {options.action}", USAGE
-            )
+            raise UsageError(f"--{option} is for {' and '.join(actions)}, not for {options.action}")
     if options.more and not ACTIONS[options.action].more:
-        raise CliError(
-            f"{options.action} takes one ID, or one text in quotes; remove {options.more[0]!r}",
-            USAGE,
+        raise UsageError(
+            f"{options.action} takes one ID, or one text in quotes; remove {options.more[0]!r}"
         )
     asked = ACTIONS[options.action].make(options)
     run = find_run(options.run)
@@ -389,10 +385,10 @@ def ctl(options: argparse.Namespace) -> int:
         raise CliError(str(e), NOT_RUNNING) from None
     if isinstance(asked, ExactPass) and (engine := standing(run).state.engine) != "mu2":
         client.close()
-        raise CliError(f"exact-pass is for engine mu2; the campaign's engine is {engine}", USAGE)
+        raise UsageError(f"exact-pass is for engine mu2; the campaign's engine is {engine}")
     if isinstance(asked, UseMutants) and not standing(run).state.stage:
         client.close()
-        raise CliError("use-mutants is for campaigns with a table [mutants]", USAGE)
+        raise UsageError("use-mutants is for campaigns with a table [mutants]")
     if isinstance(asked, MutantCommand):
         resolved = _resolved(asked, _report_selection(run, asked.select))
         commands = [(command, none) for command in resolved]
@@ -450,7 +446,7 @@ def say_waiting(run: Path, action: str, commands: Sequence[Command]) -> None:
 def _check_remote(options: argparse.Namespace, origin: Origin) -> None:
     """Raise :class:`CliError` for what cannot be done to a run on another machine."""
     if options.action == AddSeed.name and not Path(options.id).is_absolute():
-        raise CliError(f"add-seed: name an absolute path of a file on {origin.address}", USAGE)
+        raise UsageError(f"add-seed: name an absolute path of a file on {origin.address}")
     if running(options.run) is None:
         raise CliError(f"{origin.spec}: no campaign is running there", NOT_RUNNING)
 

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Final
 
-from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
+from fuzztui.cli.output import DONE, FAILED, UsageError, say
 from fuzztui.cli.progress import Counter
 from fuzztui.cli.run import load_file
 from fuzztui.cli.samples import campaign_or_project
@@ -33,7 +33,7 @@ def check_all(options: argparse.Namespace) -> int:
         hosts = loaded.campaign.hosts
         if not hosts:
             message = f"{file}: names no hosts; add [hosts], or --host user@box*8"
-            raise CliError(message, USAGE)
+            raise UsageError(message)
     line = Counter()
     line.show_now(f"checking {several(len(hosts), 'host')}")
     try:
@@ -54,7 +54,7 @@ def _given(options: argparse.Namespace) -> tuple[HostPlace, ...]:
     try:
         loaded = load(Path("hosts"), options.overrides, text=_NO_CAMPAIGN, hosts=options.hosts)
     except CampaignError as e:
-        raise CliError(str(e), USAGE) from None
+        raise UsageError(str(e)) from None
     return loaded.campaign.hosts
 
 

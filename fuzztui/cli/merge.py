@@ -11,7 +11,16 @@ from typing import Any, Final
 
 from fuzztui.cli import damage
 from fuzztui.cli.mutants import own_campaign
-from fuzztui.cli.output import DAMAGED, DONE, FAILED, NOT_RUNNING, USAGE, CliError, put_text, say
+from fuzztui.cli.output import (
+    DAMAGED,
+    DONE,
+    FAILED,
+    NOT_RUNNING,
+    CliError,
+    UsageError,
+    put_text,
+    say,
+)
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import no_records, standing
 from fuzztui.cli.target_runs import find_one_target
@@ -47,10 +56,10 @@ def merge(options: argparse.Namespace) -> int:
     files = [path for path in sources if path.is_file() and path.suffix == ".json"]
     try:
         if files and len(files) < len(sources):
-            raise CliError("merge takes runs or files of score --json, not both", USAGE)
+            raise UsageError("merge takes runs or files of score --json, not both")
         return _files(files, options) if files else _runs(sources, options)
     except MergeError as e:
-        raise CliError(str(e), USAGE) from None
+        raise UsageError(str(e)) from None
 
 
 # ------------------------------------------------------------------ files
@@ -62,7 +71,7 @@ def _files(files: Sequence[Path], options: argparse.Namespace) -> int:
     if all(matrices):
         merged, shards = merge_matrices(found)
     elif any(matrices):
-        raise CliError("merge takes files of score --json or of --matrix -o, not both", USAGE)
+        raise UsageError("merge takes files of score --json or of --matrix -o, not both")
     else:
         merged, shards = merge_scores([(name, check_score(name, data)) for name, data in found])
     text = json.dumps(merged, indent=1) + "\n"
@@ -77,9 +86,9 @@ def _read(file: Path) -> Any:
     try:
         return loads(read_regular(file, _MAX_BYTES))
     except OSError as e:
-        raise CliError(f"{file}: {e.strerror or e}", USAGE) from None
+        raise UsageError(f"{file}: {e.strerror or e}") from None
     except (ValueError, RecursionError) as e:
-        raise CliError(f"{file}: is not JSON: {e}", USAGE) from None
+        raise UsageError(f"{file}: is not JSON: {e}") from None
 
 
 def _score_words(merged: dict[str, Any], shards: MergedShards) -> str:
@@ -104,7 +113,7 @@ def _say_missing(shards: MergedShards) -> None:
 
 def _runs(sources: Sequence[Path], options: argparse.Namespace) -> int:
     if options.output is None:
-        raise CliError("-o OUT: is needed: the directory of the merged run", USAGE)
+        raise UsageError("-o OUT: is needed: the directory of the merged run")
     output: Path = options.output.absolute()
     parts = [_part(find_one_target(source)) for source in sources]
     _check_output(output, parts)
@@ -130,7 +139,7 @@ def _part(run: Path) -> RunPart:
     if not now.state.seq:
         raise no_records(run, now.problems)
     if not (run / "campaign.toml").is_file():
-        raise CliError(f"{run}: has no campaign.toml, which a run has; merge runs only", USAGE)
+        raise UsageError(f"{run}: has no campaign.toml, which a run has; merge runs only")
     run_dir = RunDir(run)
     campaign = own_campaign(run / "campaign.toml")
     return RunPart(run_dir, campaign, now.state, [*now.problems], inner=inner_parts(run_dir))
@@ -148,16 +157,16 @@ def _check_output(output: Path, parts: Sequence[RunPart]) -> None:
     real = Path(os.path.realpath(output))
     inside = next((p for p in (real, *real.parents) if is_run(p) and p != real), None)
     if inside is not None:
-        raise CliError(f"-o {output}: is in the run {inside}, which is never changed", USAGE)
+        raise UsageError(f"-o {output}: is in the run {inside}, which is never changed")
     if any(real == Path(os.path.realpath(p.run.path)) and not p.inner for p in parts):
-        raise CliError(f"-o {output}: is one of the runs; name a new directory", USAGE)
+        raise UsageError(f"-o {output}: is one of the runs; name a new directory")
     if not os.path.lexists(output):
         return
     if not output.is_dir():
-        raise CliError(f"-o {output}: exists and is not a directory", USAGE)
+        raise UsageError(f"-o {output}: exists and is not a directory")
     if any(output.iterdir()) and not inner_parts(RunDir(output)):
-        raise CliError(
-            f"-o {output}: is not empty, and is no earlier merge; name a new directory", USAGE
+        raise UsageError(
+            f"-o {output}: is not empty, and is no earlier merge; name a new directory"
         )
     if running(output):
         raise CliError(f"-o {output}: a campaign is running there; stop it first", NOT_RUNNING)

@@ -36,12 +36,12 @@ def _mutants(parser: CommandParser) -> Run:
         f"with list and export: {NEAREST}; with matrix: the only or latest run in ./runs",
         nargs="?",
     )
-    parser.add_argument(
+    parser.text(
         "selections",
-        metavar="SELECTION",
+        "SELECTION",
+        "an ID, or a selection such as operator=math,file=_parser.py; list takes several",
         nargs="*",
         default=[],
-        help="an ID, or a selection such as operator=math,file=_parser.py; list takes several",
     )
     parser.json("a list of objects; show: one")
     parser.flag("--csv", "with matrix: print a line per kill")

@@ -141,7 +141,7 @@ def _add_help(parser: CommandParser) -> Run:
         choices=list(_COMMANDS),
         help="the command to explain",
     )
-    parser.add_argument("word", metavar="WORD", nargs="?", help="its second word: corpus why")
+    parser.text("word", "WORD", "its second word: corpus why", nargs="?")
 
     def show(options: argparse.Namespace) -> int:
         words = [word for word in (options.topic, options.word) if word]
@@ -185,7 +185,7 @@ def _refuse_word(parser: CommandParser, word: str, rest: list[str]) -> None:
 
 
 _WORDS: dict[str, dict[str, Callable[[CommandParser], Run]]] = {
-    "cluster": {**cluster_options.WORDS},
+    "cluster": cluster_options.WORDS,
     "corpus": corpus_options.WORDS,
     "hosts": project_options.HOSTS_WORDS,
 }

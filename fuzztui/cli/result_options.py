@@ -81,9 +81,7 @@ def _coverage(parser: CommandParser) -> Run:
         "--format", choices=FORMATS, help="default: a table of files with their missing lines"
     )
     parser.output("FILE", "write to FILE instead of stdout")
-    parser.add_argument(
-        "--entry", metavar="ID", help="only this input: 12, id:000012, INSTANCE/12, or a file"
-    )
+    parser.text("--entry", "ID", "only this input: 12, id:000012, INSTANCE/12, or a file")
     parser.flag("--over-time", "how many lines were covered when, in the table or in JSON")
     for table, text in (
         ("functions", "a table of functions: their lines, and those that no input enters"),
@@ -147,9 +145,7 @@ def _metrics(parser: CommandParser) -> Run:
     parser.time(
         "--every", "with --output: write again after this time, until the campaigns have ended"
     )
-    parser.add_argument(
-        "--listen", metavar="[127.0.0.1:]PORT", help="serve http://127.0.0.1:PORT/metrics"
-    )
+    parser.text("--listen", "[127.0.0.1:]PORT", "serve http://127.0.0.1:PORT/metrics")
     return command("metrics.metrics")
 
 
@@ -173,12 +169,12 @@ def _report(parser: CommandParser) -> Run:
 
 
 def _compare(parser: CommandParser) -> Run:
-    parser.add_argument(
+    parser.text(
         "runs",
-        metavar="RUN",
-        nargs="+",
-        help="two or more runs of one target, or groups of runs with a name, each a list with "
+        "RUN",
+        "two or more runs of one target, or groups of runs with a name, each a list with "
         "commas: zest=runs/z1,runs/z2 mu2=runs/m1,runs/m2; a pattern such as 'zest=runs/z*' too",
+        nargs="+",
     )
     parser.add_argument(
         "--at",
@@ -213,12 +209,12 @@ def _repro(parser: CommandParser) -> Run:
 
 def _input(parser: CommandParser, nargs: str | None = None) -> None:
     parser.run()
-    parser.add_argument(
+    parser.text(
         "file",
-        metavar="FILE",
-        nargs=nargs,
-        help="an input, or INSTANCE/crashes/id:... in the run"
+        "FILE",
+        "an input, or INSTANCE/crashes/id:... in the run"
         + "; without it, the findings are listed" * (nargs == "?"),
+        nargs=nargs,
     )
 
 
@@ -244,25 +240,23 @@ def _minimise(parser: CommandParser) -> Run:
 
 def _bisect(parser: CommandParser) -> Run:
     parser.run()
-    parser.add_argument(
+    parser.text(
         "finding",
-        metavar="FINDING|MUTANT",
-        help="INSTANCE/crashes/id:... in the run, or another input; or the id of a Python mutant "
+        "FINDING|MUTANT",
+        "INSTANCE/crashes/id:... in the run, or another input; or the id of a Python mutant "
         "that the corpus once killed: bad is then a commit at which it survives",
     )
-    parser.add_argument(
-        "range", metavar="GOOD..BAD", help="two commits, tags or branches; GOOD.. means GOOD..HEAD"
-    )
-    parser.add_argument(
+    parser.text("range", "GOOD..BAD", "two commits, tags or branches; GOOD.. means GOOD..HEAD")
+    parser.text(
         "--build",
-        metavar="COMMAND",
-        help="a shell command to execute in each commit's tree first, such as 'make fuzz', for a "
+        "COMMAND",
+        "a shell command to execute in each commit's tree first, such as 'make fuzz', for a "
         "program without target.build, or a Python package with compiled modules",
     )
-    parser.add_argument(
+    parser.text(
         "--only",
-        metavar="TEXT",
-        help="skip commits that fail without this text in what repro prints: other bugs",
+        "TEXT",
+        "skip commits that fail without this text in what repro prints: other bugs",
     )
     parser.number("--times", "run the input up to N times at each commit: flaky findings", 1)
     parser.corpus_folders("of a mutant: use these inputs, at each commit as they are in it")

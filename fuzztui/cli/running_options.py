@@ -57,25 +57,25 @@ def _shown(parser: CommandParser) -> None:
 
 
 def _test(parser: CommandParser) -> Run:
-    parser.add_argument(
+    parser.text(
         "parts",
-        metavar="TESTS",
+        "TESTS",
+        "directories, files, or node ids: tests/, tests/test_a.py::test_b; default: tests/",
         nargs="*",
-        help="directories, files, or node ids: tests/, tests/test_a.py::test_b; default: tests/",
     )
     parser.several(
         "--include",
         "PACKAGE",
         "a package or module under test (may be repeated); default: those of the project",
     )
-    parser.add_argument(
+    parser.text(
         "--python",
-        metavar="PYTHON",
-        default="",
-        help="the interpreter of the project; default: that of the active or of the project's "
+        "PYTHON",
+        "the interpreter of the project; default: that of the active or of the project's "
         "virtual environment, else fuzztui's own",
+        default="",
     )
-    parser.add_argument("--budget", metavar="BUDGET", default="", help="10m, or 100000 trials")
+    parser.text("--budget", "BUDGET", "10m, or 100000 trials", default="")
     parser.add_argument(
         "--instances", metavar="N", type=int, default=1, help="engines in parallel (default: 1)"
     )
@@ -110,12 +110,12 @@ def _serve(parser: CommandParser) -> Run:
     parser.add_argument(
         "--port", metavar="N", type=int, default=0, help="the port; default: a free one"
     )
-    parser.add_argument(
+    parser.text(
         "--host",
-        metavar="ADDRESS",
-        default="127.0.0.1",
-        help="the address, or the name, that browsers use; another than this machine's loopback "
+        "ADDRESS",
+        "the address, or the name, that browsers use; another than this machine's loopback "
         "needs --cert; default: 127.0.0.1",
+        default="127.0.0.1",
     )
     parser.path("--cert", "FILE", "serve by TLS with this certificate (PEM)")
     parser.path("--key", "FILE", "its private key; default: in the file of --cert")
@@ -185,22 +185,20 @@ def _ctl(parser: CommandParser) -> Run:
     parser.add_argument(
         "action", metavar="COMMAND", choices=list(ctl.ACTIONS), help=", ".join(ctl.ACTIONS)
     )
-    parser.add_argument("id", metavar="ID", nargs="?", default="", help=ctl.ID_HELP)
-    parser.add_argument("more", metavar="PART", nargs="*", default=[], help=ctl.MORE_HELP)
+    parser.text("id", "ID", ctl.ID_HELP, nargs="?", default="")
+    parser.text("more", "PART", ctl.MORE_HELP, nargs="*", default=[])
     parser.add_argument(
         "--to",
         choices=["first", "last", "up", "down"],
         help="with move-mutants: the new position (default: first); up, down: by one",
     )
-    parser.add_argument(
+    parser.text(
         "--because",
-        metavar="TEXT",
-        help="with mark-equivalent: why the mutant is equivalent; with accept-mutants: why it may "
+        "TEXT",
+        "with mark-equivalent: why the mutant is equivalent; with accept-mutants: why it may "
         "survive",
     )
-    parser.add_argument(
-        "--note", metavar="TEXT", help="with judge: the reason, or the number of an issue"
-    )
+    parser.text("--note", "TEXT", "with judge: the reason, or the number of an issue")
     parser.flag(
         "--adaptive", "with mixture or targeted: mutations that find more become more probable"
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui import __version__
-from fuzztui.cli.output import USAGE, CliError, say
+from fuzztui.cli.output import CliError, UsageError, say
 from fuzztui.cli.progress import PROGRESS_EVERY_S, TextLine, time_left
 from fuzztui.features.jobs.bag import Bag, BagListener
 from fuzztui.features.jobs.config import ClusterConfig, ClusterError
@@ -72,7 +72,7 @@ def score_on_cluster(
     try:
         place = open_place(config, jobs, say)
     except ClusterError as e:
-        raise CliError(f"{e} (--cluster none scores on this machine)", USAGE) from None
+        raise UsageError(f"{e} (--cluster none scores on this machine)") from None
     try:
         folder = run.supervisor / "jobs"
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -82,13 +82,13 @@ def score_on_cluster(
             needed.remove(campaign.target["python"])
         if lacking := check_workers(place, needed, folder):
             more = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
-            raise CliError(f"{place.describe()}: {lacking[0]}{more}", USAGE)
+            raise UsageError(f"{place.describe()}: {lacking[0]}{more}")
         scorer = _ClusterScore(work, place, folder, mutants, parts, within_s)
         return scorer.run()
     except ClusterError as e:
         raise CliError(str(e)) from None
     except QueueError as e:
-        raise CliError(str(e), USAGE) from None
+        raise UsageError(str(e)) from None
     finally:
         place.close()
 

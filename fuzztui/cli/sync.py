@@ -15,7 +15,7 @@ from types import FrameType
 
 from fuzztui.cli.corpus_running import KILLS, Care, disk
 from fuzztui.cli.mutants import AFL, own_campaign
-from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE, CliError, say
+from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE, CliError, UsageError, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import fold_all, no_records, open_session
 from fuzztui.cli.target_runs import find_one_target
@@ -45,7 +45,7 @@ def sync(options: argparse.Namespace) -> int:
     tag = tag_of(run.path, state.started_wall)
     name = options.name or default_name(tag)
     if why := check_own(name):
-        raise CliError(f"--name {name}: {why}", USAGE)
+        raise UsageError(f"--name {name}: {why}")
     progress = Estimate()
     about = _about(run, tag, options.overrides)
     exchange = DirectoryExchange(run, directory, name, about, progress.show)
@@ -78,14 +78,14 @@ def _directory(given: Path, run: RunDir) -> Path:
     with disk():
         inside, own = directory.resolve(), run.path.resolve()
         if inside == own or own in inside.parents:
-            raise CliError(f"{given}: is in the run; name a directory that the runs share", USAGE)
+            raise UsageError(f"{given}: is in the run; name a directory that the runs share")
         if is_run(directory):
-            raise CliError(f"{given}: is a run; name a directory that the runs share", USAGE)
+            raise UsageError(f"{given}: is a run; name a directory that the runs share")
         if not directory.is_dir():
             if directory.exists():
-                raise CliError(f"{given}: is not a directory", USAGE)
+                raise UsageError(f"{given}: is not a directory")
             if not directory.parent.is_dir():
-                raise CliError(f"{given}: there is no directory {directory.parent}", USAGE)
+                raise UsageError(f"{given}: there is no directory {directory.parent}")
             directory.mkdir()
     return directory
 

@@ -7,7 +7,7 @@ from fakes import CAPABILITIES, started
 
 from fuzztui.features.findings.screen.detail import finding_lines
 from fuzztui.features.properties.fold import property_rows
-from fuzztui.features.properties.screen.actions import SMALLEST, PropertyContext
+from fuzztui.features.properties.screen.actions import PropertyContext
 from fuzztui.features.properties.screen.columns import brief_name, shared_start
 from fuzztui.features.properties.screen.detail import property_lines
 from fuzztui.kernel.wire import events as ev
@@ -15,6 +15,7 @@ from fuzztui.kernel.wire.afl import EXAMPLE_SEED
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import MAX_WEIGHT, WeighProperty
 from fuzztui.run.home.finding import TEST_FILE
+from fuzztui.tui.frame.weights import SMALLEST
 from fuzztui.tui.labels.closing import closing_rows
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.run_files import examples_command, set_file
@@ -111,12 +112,12 @@ async def test_other_campaigns_have_no_such_screen(drive):
 
 
 def test_limits_of_the_keys():
-    now = PropertyContext("a", "", MAX_WEIGHT)
+    now = PropertyContext("a", MAX_WEIGHT)
     assert now.raising() and not now.lowering()
-    assert PropertyContext("a", "", SMALLEST).lowering()
-    off = PropertyContext("a", "", 0.0)
+    assert PropertyContext("a", SMALLEST).lowering()
+    off = PropertyContext("a", 0.0)
     assert off.raising() and off.lowering() and off.switched() == WeighProperty("a", 1.0)
-    assert PropertyContext("a", "skipped").weighing() and PropertyContext().weighing()
+    assert PropertyContext("a", reason="skipped").weighing() and PropertyContext().weighing()
     assert PropertyContext("a").switched() == WeighProperty("a", 0.0)
 
 

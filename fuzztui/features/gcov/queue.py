@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
-import resource
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -37,7 +35,7 @@ from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.observe.afl_names import parse_name
 from fuzztui.run.observe.queues import Found, Queues
 from fuzztui.run.process.execute import ProcessMark
-from fuzztui.run.process.helper import CANNOT
+from fuzztui.run.process.helper import CANNOT, begin, say
 
 EVERY_S: Final = 1.0
 AT_ONCE: Final = 1000
@@ -45,12 +43,8 @@ AT_ONCE: Final = 1000
 NICE: Final = 15
 
 
-def _say(word: str, value: object) -> None:
-    print(json.dumps({word: value}), flush=True)
-
-
 def _report(event: Event) -> None:
-    _say("event", encode_event(event))
+    say("event", encode_event(event))
 
 
 def known_lines(run_dir: RunDir) -> tuple[dict[str, tuple[str, set[int], set[int]]], str]:
@@ -102,13 +96,13 @@ class GcovQueue:
             if now != state:
                 state = now
                 _report(CoverageBuild(now, tool=self._build.tool.name))
-            _say("figures", {"pending": len(self._waiting)})
+            say("figures", {"pending": len(self._waiting)})
             if self._waiting:
                 part = self._waiting[:TOGETHER]
                 try:
                     await self._measurement.measure([*self._read(part)])
                 except (SupervisorError, OSError, ValueError, LookupError, TypeError) as e:
-                    _say("problem", f"{KEY}: {e}")
+                    say("problem", f"{KEY}: {e}")
                     await asyncio.sleep(EVERY_S)
                 del self._waiting[: len(part)]
             elif last:
@@ -155,14 +149,12 @@ async def _main(queue: GcovQueue) -> None:
 def main(arguments: Sequence[str]) -> int:
     """Run until SIGTERM, or until the parent or the run directory is gone. Returns the status."""
     run_dir = RunDir(Path(arguments[0]).absolute())
-    with contextlib.suppress(OSError, ValueError):
-        os.nice(NICE)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    begin(NICE)
     ProcessMark(run_dir.path, "gcov-runs").kill_leftovers()
     try:
         queue = GcovQueue(run_dir, load(run_dir.campaign).campaign)
     except (CampaignError, SupervisorError) as e:
-        _say("problem", f"{KEY}: {e}")
+        say("problem", f"{KEY}: {e}")
         return CANNOT
     try:
         asyncio.run(_main(queue))

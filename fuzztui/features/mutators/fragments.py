@@ -16,10 +16,8 @@ does not finish, is recorded in the death journal and left out by the next proce
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import resource
-import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -31,7 +29,7 @@ from fuzztui.engines.text.fragments import Fragments, key_of
 from fuzztui.engines.text.syntax import MAX_INPUT, Syntax, SyntaxUnavailable
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.observe.queues import Queues
-from fuzztui.run.process.helper import CANNOT, DeathJournal
+from fuzztui.run.process.helper import CANNOT, DeathJournal, begin, say
 
 EVERY_S: Final = 1.0
 WRITE_S: Final = 2.0
@@ -155,15 +153,9 @@ def main(arguments: Sequence[str]) -> int:
     """Run until the parent process or the run directory is gone. Returns the exit status."""
     parent = os.getppid()
     run_dir = RunDir(Path(arguments[0]))
+    begin(NICE)
     with contextlib.suppress(OSError, ValueError):
-        os.nice(NICE)
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-
-    def say(key: str, value: object) -> None:
-        print(json.dumps({key: value}), flush=True)
-
     try:
         syntax = Syntax(arguments[1], arguments[3:], rules=arguments[2] == "1")
         collector = FragmentCollector(run_dir, syntax, say)

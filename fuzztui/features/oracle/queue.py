@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
-import resource
 import signal
 import struct
 import sys
@@ -41,7 +39,7 @@ from fuzztui.run.observe.afl_names import parse_name
 from fuzztui.run.observe.queues import Found, Queues
 from fuzztui.run.observe.relay import end_torn_line
 from fuzztui.run.process.execute import ProcessMark
-from fuzztui.run.process.helper import CANNOT, DeathJournal
+from fuzztui.run.process.helper import CANNOT, DeathJournal, begin, say
 from fuzztui.run.triage.examine import printable
 from fuzztui.run.triage.sandbox import remove_sandboxes
 
@@ -196,7 +194,7 @@ def _tail(entry: Found) -> str:
     return ",".join([*source, f"time:{name.time_ms}", "execs:0", "op:oracle"])
 
 
-async def _run(queue: OracleQueue, parent: int, say: Callable[[str, object], None]) -> None:
+async def _run(queue: OracleQueue, parent: int) -> None:
     reported = ""
     while os.getppid() == parent and queue.directory.parent.is_dir():
         last = queue.last
@@ -224,10 +222,10 @@ async def _run(queue: OracleQueue, parent: int, say: Callable[[str, object], Non
     queue.finish()
 
 
-async def _main(run_dir: RunDir, judge: OracleJudge, say: Callable[[str, object], None]) -> None:
+async def _main(run_dir: RunDir, judge: OracleJudge) -> None:
     parent = os.getppid()
     queue = OracleQueue(run_dir, judge, say)
-    job = asyncio.ensure_future(_run(queue, parent, say))
+    job = asyncio.ensure_future(_run(queue, parent))
 
     def end() -> None:
         queue.stopped = queue.last
@@ -243,14 +241,7 @@ async def _main(run_dir: RunDir, judge: OracleJudge, say: Callable[[str, object]
 def main(arguments: Sequence[str]) -> int:
     """Run until SIGTERM, or until the parent or the run directory is gone. Returns the status."""
     run_dir = RunDir(Path(arguments[0]))
-    with contextlib.suppress(OSError, ValueError):
-        os.nice(NICE)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-
-    def say(word: str, value: object) -> None:
-        print(json.dumps({word: value}), flush=True)
-
+    begin(NICE)
     mark = ProcessMark(run_dir.path, "oracle-asks")
     mark.kill_leftovers()
     remove_sandboxes(run_dir.path)
@@ -260,7 +251,7 @@ def main(arguments: Sequence[str]) -> int:
     except (CampaignError, SupervisorError) as e:
         say("problem", f"oracle: {e}")
         return CANNOT
-    asyncio.run(_main(run_dir, judge, say))
+    asyncio.run(_main(run_dir, judge))
     return 0
 
 

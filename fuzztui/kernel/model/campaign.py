@@ -6,19 +6,7 @@ from fuzztui.kernel.model.changes import ChangesBuilder, instance
 from fuzztui.kernel.model.folding import EventFold, never
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.model.stats import count, finite
-from fuzztui.kernel.wire.events import (
-    PRINTED,
-    UNGUIDED,
-    BudgetSet,
-    CampaignEnded,
-    CampaignStarted,
-    CampaignState,
-    CatchingUp,
-    MachineLoad,
-    Message,
-    RecordsLost,
-    SupervisorStarted,
-)
+from fuzztui.kernel.wire import events as ev
 
 MAX_WARNINGS = 30
 """Warnings of an instance since its start that are kept: the first ones."""
@@ -27,16 +15,14 @@ MAX_PAUSES = 100
 """Pauses of the campaign that are remembered: the latest ones."""
 
 
-def _campaign_started(state: State, e: CampaignStarted, touched: ChangesBuilder) -> None:
+def _campaign_started(state: State, e: ev.CampaignStarted, touched: ChangesBuilder) -> None:
     # Each watcher of a watched campaign records a start; another campaign has another name.
     same = (e.name, e.engine) == (state.name, state.engine)
     if not (same and (e.wall == state.started_wall or not state.host)):
         state.starts += 1
     state.name, state.engine, state.target = e.name, e.engine, e.target
     state.seed, state.version = e.seed, e.version
-    state.budget_s = finite(e.budget_s)
-    state.budget_trials = max(count(e.budget_trials), 0)
-    state.exact_s = max(finite(e.exact_s), 0.0)
+    _budget_set(state, e, touched)
     state.started_wall = state.wall = finite(e.wall)
     state.wall_t = state.t
     if state.state == "empty":
@@ -46,14 +32,16 @@ def _campaign_started(state: State, e: CampaignStarted, touched: ChangesBuilder)
     touched.campaign = True
 
 
-def _budget_set(state: State, e: BudgetSet, touched: ChangesBuilder) -> None:
+def _budget_set(
+    state: State, e: ev.BudgetSet | ev.CampaignStarted, touched: ChangesBuilder
+) -> None:
     state.budget_s = finite(e.budget_s)
     state.budget_trials = max(count(e.budget_trials), 0)
     state.exact_s = max(finite(e.exact_s), 0.0)
     touched.campaign = True
 
 
-def _supervisor_started(state: State, e: SupervisorStarted, touched: ChangesBuilder) -> None:
+def _supervisor_started(state: State, e: ev.SupervisorStarted, touched: ChangesBuilder) -> None:
     state.host = e.host
     state.cores = max(count(e.cores), 0)
     state.wall, state.wall_t = finite(e.wall), state.t
@@ -64,22 +52,19 @@ def _supervisor_started(state: State, e: SupervisorStarted, touched: ChangesBuil
     touched.campaign = True
 
 
-def _campaign_state(state: State, e: CampaignState, touched: ChangesBuilder) -> None:
+def _campaign_state(
+    state: State, e: ev.CampaignState | ev.CampaignEnded, touched: ChangesBuilder
+) -> None:
     _set_state(state, e.state, e.reason)
     touched.campaign = True
 
 
-def _campaign_ended(state: State, e: CampaignEnded, touched: ChangesBuilder) -> None:
-    _set_state(state, e.state, e.reason)
-    touched.campaign = True
-
-
-def _catching_up(state: State, e: CatchingUp, touched: ChangesBuilder) -> None:
+def _catching_up(state: State, e: ev.CatchingUp, touched: ChangesBuilder) -> None:
     state.caught_up = min(max(finite(e.share), 0.0), 1.0)
     touched.campaign = True
 
 
-def _machine_load(state: State, e: MachineLoad, touched: ChangesBuilder) -> None:
+def _machine_load(state: State, e: ev.MachineLoad, touched: ChangesBuilder) -> None:
     state.machine_load, state.disk_free = max(finite(e.load), -1.0), max(count(e.disk_free), -1)
     state.machine_cores = max(count(e.cores), 0)
     touched.campaign = True
@@ -97,28 +82,28 @@ def _set_state(state: State, name: str, reason: str) -> None:
         state.resumed_t = state.t
 
 
-def _message(state: State, e: Message, touched: ChangesBuilder) -> None:
+def _message(state: State, e: ev.Message, touched: ChangesBuilder) -> None:
     """Note why an instance is unguided, and its warnings. Others are in ``recent`` only."""
-    if e.about == UNGUIDED and e.instance:
+    if e.about == ev.UNGUIDED and e.instance:
         instance(state, e.instance, touched).unguided = e.text
-    if e.about == PRINTED and e.instance:
+    if e.about == ev.PRINTED and e.instance:
         i = instance(state, e.instance, touched)
         i.warnings = [*i.warnings, e.text][:MAX_WARNINGS]  # a checkpoint may contain the old list
 
 
-def _records_lost(state: State, e: RecordsLost, touched: ChangesBuilder) -> None:
+def _records_lost(state: State, e: ev.RecordsLost, touched: ChangesBuilder) -> None:
     state.lost += max(1, state.seq - max(e.first, 1) + 1)
     touched.campaign = True
 
 
 FOLDS = (
-    EventFold(CampaignStarted, _campaign_started),
-    EventFold(BudgetSet, _budget_set),
-    EventFold(SupervisorStarted, _supervisor_started),
-    EventFold(CampaignState, _campaign_state),
-    EventFold(CampaignEnded, _campaign_ended),
-    EventFold(CatchingUp, _catching_up, never),
-    EventFold(MachineLoad, _machine_load, never),
-    EventFold(Message, _message),
-    EventFold(RecordsLost, _records_lost),
+    EventFold(ev.CampaignStarted, _campaign_started),
+    EventFold(ev.BudgetSet, _budget_set),
+    EventFold(ev.SupervisorStarted, _supervisor_started),
+    EventFold(ev.CampaignState, _campaign_state),
+    EventFold(ev.CampaignEnded, _campaign_state),
+    EventFold(ev.CatchingUp, _catching_up, never),
+    EventFold(ev.MachineLoad, _machine_load, never),
+    EventFold(ev.Message, _message),
+    EventFold(ev.RecordsLost, _records_lost),
 )

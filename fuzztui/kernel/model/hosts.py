@@ -15,22 +15,8 @@ from fuzztui.kernel.model.folding import EventFold
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Host, Instance, State
 from fuzztui.kernel.model.stats import out_of_reach
-from fuzztui.kernel.wire.events import (
-    BudgetSet,
-    CampaignEnded,
-    CampaignStarted,
-    CampaignState,
-    Event,
-    HostState,
-    MutantsShard,
-    Notified,
-    PhaseStarted,
-    Record,
-    RecordsLost,
-    SkippedFrames,
-    SupervisorStarted,
-    VerdictsChanged,
-)
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.events import Event, Record
 
 _SUMMED = frozenset({"abreast", "count", "first_trials", "listed", "mutants_trials", "round_began"})
 """Numbers of a fuzz-first plan that are added over the hosts; of the others (times) the largest
@@ -43,7 +29,7 @@ _UNREACHED = frozenset({"connecting", "lost", "failed"})
 
 def host_of(record: Record) -> str:
     """Return the host that a record comes from or is about; an empty string: no host."""
-    return record.host or (record.event.host if isinstance(record.event, HostState) else "")
+    return record.host or (record.event.host if isinstance(record.event, ev.HostState) else "")
 
 
 def host(state: State, name: str) -> Host:
@@ -75,7 +61,7 @@ def note_instance(state: State, record: Record) -> None:
         found.host = record.host
 
 
-def host_state(state: State, e: HostState, touched: ChangesBuilder) -> None:
+def host_state(state: State, e: ev.HostState, touched: ChangesBuilder) -> None:
     """Fold a change of the connection to a host.
 
     When a hub connects, the campaign there has not ended or is started again. So its known
@@ -113,27 +99,27 @@ def _ignored(state: State, there: Host, record: Record) -> None:
 
 def _supervisor_started(state: State, there: Host, record: Record) -> None:
     event = record.event
-    assert isinstance(event, SupervisorStarted)
+    assert isinstance(event, ev.SupervisorStarted)
     there.machine, there.pid, there.cores = event.host, event.pid, max(event.cores, 0)
     state.cores = sum(h.cores for h in state.hosts.values())
 
 
 def _campaign_state(state: State, there: Host, record: Record) -> None:
     event = record.event
-    assert isinstance(event, CampaignState | CampaignEnded)
+    assert isinstance(event, ev.CampaignState | ev.CampaignEnded)
     there.campaign, there.campaign_reason = event.state, event.reason
 
 
 def _records_lost(state: State, there: Host, record: Record) -> None:
     event = record.event
-    assert isinstance(event, RecordsLost)
+    assert isinstance(event, ev.RecordsLost)
     state.lost += max(1, record.host_seq - max(event.first, 1) + 1)
 
 
 def _phase_started(state: State, there: Host, record: Record) -> Event | None:
     """Return the campaign's phase: that of the mutants as long as a host is in it."""
     event = record.event
-    assert isinstance(event, PhaseStarted)
+    assert isinstance(event, ev.PhaseStarted)
     there.stage = event.stage
     there.plan = {k: float(v) for k, v in event.plan.items() if isinstance(v, int | float)}
     phases = [h for h in state.hosts.values() if h.stage]
@@ -142,23 +128,23 @@ def _phase_started(state: State, there: Host, record: Record) -> Event | None:
     for name in {name for h in phases for name in h.plan}:
         values = [h.plan.get(name, 0.0) for h in phases]
         plan[name] = sum(values) if name in _SUMMED else max(values)
-    return PhaseStarted("mutants" if earlier else event.stage, plan)
+    return ev.PhaseStarted("mutants" if earlier else event.stage, plan)
 
 
 _OF_ONE_HOST: dict[type[Event], Callable[[State, Host, Record], Event | None]] = {
-    CampaignStarted: _ignored,
-    BudgetSet: _ignored,
-    MutantsShard: _ignored,
-    Notified: _ignored,
-    SkippedFrames: _ignored,
-    VerdictsChanged: _ignored,
-    SupervisorStarted: _supervisor_started,
-    CampaignState: _campaign_state,
-    CampaignEnded: _campaign_state,
-    RecordsLost: _records_lost,
-    PhaseStarted: _phase_started,
+    ev.CampaignStarted: _ignored,
+    ev.BudgetSet: _ignored,
+    ev.MutantsShard: _ignored,
+    ev.Notified: _ignored,
+    ev.SkippedFrames: _ignored,
+    ev.VerdictsChanged: _ignored,
+    ev.SupervisorStarted: _supervisor_started,
+    ev.CampaignState: _campaign_state,
+    ev.CampaignEnded: _campaign_state,
+    ev.RecordsLost: _records_lost,
+    ev.PhaseStarted: _phase_started,
 }
 """Events that a host's log contains about its part of the campaign."""
 
 
-FOLDS = (EventFold(HostState, host_state),)
+FOLDS = (EventFold(ev.HostState, host_state),)

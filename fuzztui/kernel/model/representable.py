@@ -5,23 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_record
-from fuzztui.kernel.wire.events import (
-    CampaignEnded,
-    CampaignState,
-    CommandApplied,
-    CommandIssued,
-    CommandRejected,
-    EntryDescribed,
-    EntrySaved,
-    FindingSaved,
-    InstanceState,
-    Message,
-    MutantState,
-    Record,
-    RecordsLost,
-    Unknown,
-)
+from fuzztui.kernel.wire.events import Record
 
 
 def representable(record: Record, t: float) -> Record:
@@ -34,9 +20,9 @@ def representable(record: Record, t: float) -> Record:
     if type(event) in _HARMLESS and record.t == t:
         return record
     nested: dict[str, Any] = {}
-    if isinstance(event, Unknown):
+    if isinstance(event, ev.Unknown):
         nested = event.data
-    elif isinstance(event, CommandIssued):
+    elif isinstance(event, ev.CommandIssued):
         nested = event.command
     try:
         if not _shallow(nested, 30):
@@ -44,7 +30,7 @@ def representable(record: Record, t: float) -> Record:
         encode_record(record)
     except (ValueError, RecursionError, OverflowError):
         text = f"a record of kind {type(record.event).__name__} contains values that JSON lacks"
-        return replace(record, t=t, event=Message("warning", text))
+        return replace(record, t=t, event=ev.Message("warning", text))
     return record
 
 
@@ -58,17 +44,17 @@ def _shallow(value: Any, levels: int) -> bool:
 
 _HARMLESS = frozenset(
     {
-        CampaignState,
-        CampaignEnded,
-        EntrySaved,
-        EntryDescribed,
-        FindingSaved,
-        MutantState,
-        CommandApplied,
-        CommandRejected,
-        InstanceState,
-        Message,
-        RecordsLost,
+        ev.CampaignState,
+        ev.CampaignEnded,
+        ev.EntrySaved,
+        ev.EntryDescribed,
+        ev.FindingSaved,
+        ev.MutantState,
+        ev.CommandApplied,
+        ev.CommandRejected,
+        ev.InstanceState,
+        ev.Message,
+        ev.RecordsLost,
     }
 )
 """Kinds whose fields are strings and integers only."""

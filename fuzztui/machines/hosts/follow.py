@@ -15,33 +15,9 @@ from fuzztui.kernel.base.files import read_regular
 from fuzztui.kernel.log.files import LogError
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.remote.protocol import ProtocolError
+from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_record
-from fuzztui.kernel.wire.events import (
-    CampaignEnded,
-    CampaignStarted,
-    CampaignState,
-    CommandApplied,
-    CommandIssued,
-    CommandProgress,
-    CommandRejected,
-    EntrySaved,
-    FindingDescribed,
-    FindingSaved,
-    InstanceHello,
-    InstanceState,
-    Message,
-    MutantProgress,
-    MutantState,
-    MutationStats,
-    MutatorStats,
-    PhaseStarted,
-    Record,
-    Resources,
-    Stats,
-    SupervisorStarted,
-    Synced,
-    TargetingStats,
-)
+from fuzztui.kernel.wire.events import Record
 from fuzztui.machines.hosts.protocol import (
     MAX_BATCH,
     MAX_FILE,
@@ -64,27 +40,34 @@ waits before it."""
 MAX_GATHERED_S: Final = 30.0
 
 URGENT: Final = (
-    CampaignEnded,
-    CampaignStarted,
-    CampaignState,
-    CommandApplied,
-    CommandIssued,
-    CommandProgress,
-    CommandRejected,
-    EntrySaved,
-    FindingDescribed,
-    FindingSaved,
-    InstanceHello,
-    InstanceState,
-    Message,
-    MutantProgress,
-    MutantState,
-    PhaseStarted,
-    SupervisorStarted,
+    ev.CampaignEnded,
+    ev.CampaignStarted,
+    ev.CampaignState,
+    ev.CommandApplied,
+    ev.CommandIssued,
+    ev.CommandProgress,
+    ev.CommandRejected,
+    ev.EntrySaved,
+    ev.FindingDescribed,
+    ev.FindingSaved,
+    ev.InstanceHello,
+    ev.InstanceState,
+    ev.Message,
+    ev.MutantProgress,
+    ev.MutantState,
+    ev.PhaseStarted,
+    ev.SupervisorStarted,
 )
 """Events that users, commands or other hosts wait for."""
 
-STATISTICS: Final = (Stats, Resources, Synced, MutationStats, MutatorStats, TargetingStats)
+STATISTICS: Final = (
+    ev.Stats,
+    ev.Resources,
+    ev.Synced,
+    ev.MutationStats,
+    ev.MutatorStats,
+    ev.TargetingStats,
+)
 
 RECORDS: Final = 500
 """Records in one message."""
@@ -190,10 +173,10 @@ def _file_of(run_dir: RunDir, record: Record, wanted: Wanted) -> dict[str, str] 
     """The file that a record names, if the hub wants it and it still exists."""
     event = record.event
     match event:
-        case EntrySaved(instance=instance, sync=sync) if instance in wanted.queues:
+        case ev.EntrySaved(instance=instance, sync=sync) if instance in wanted.queues:
             if sync and sync.startswith(wanted.outside):
                 return None  # the hub has it from there
-        case FindingSaved(instance=instance) if wanted.crashes:
+        case ev.FindingSaved(instance=instance) if wanted.crashes:
             pass
         case _:
             return None

@@ -14,19 +14,8 @@ from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.passive import HUB, OURS
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Host
-from fuzztui.kernel.wire.events import (
-    EntrySaved,
-    Event,
-    ExampleSaved,
-    FindingDescribed,
-    FindingSaved,
-    HostState,
-    InputShown,
-    InstanceHello,
-    Message,
-    PassiveInstance,
-    Record,
-)
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.events import Event, Record
 from fuzztui.machines.hosts.bundle import HostProcess, open_host
 from fuzztui.machines.hosts.exchange import HostExchange
 from fuzztui.machines.hosts.link import Batch, Hello, HostLink, LinkLost, LinkUser, Turns
@@ -274,7 +263,7 @@ class HostMember(LinkUser):
         for record in batch.records:
             self._take(record)
         events = (r.event for r in batch.records)
-        named = {f"{e.instance}/{e.file}" for e in events if isinstance(e, EntrySaved)}
+        named = {f"{e.instance}/{e.file}" for e in events if isinstance(e, ev.EntrySaved)}
         for path, data in stored.items():
             instance, _, name = path.partition("/queue/")
             if instance == self._main and path in named:
@@ -362,8 +351,8 @@ class HostMember(LinkUser):
         after = max(common, default=0)
         if after < known.seq:
             lost = f"the end of the log over there was lost: it continues after record {after}"
-            rewound = HostState(self._name, "connected", lost, rewound=after)
-            self._context.log.record(rewound, Message("warning", f"{self._name}: {lost}"))
+            rewound = ev.HostState(self._name, "connected", lost, rewound=after)
+            self._context.log.record(rewound, ev.Message("warning", f"{self._name}: {lost}"))
         return after
 
     async def _stamps(self, first: int) -> dict[int, float]:
@@ -472,19 +461,19 @@ class HostMember(LinkUser):
         event: Any = (
             None if translated is None else self._context.paths.event(translated, self._name)
         )
-        if isinstance(event, PassiveInstance) and self._is_sent(event.instance):
+        if isinstance(event, ev.PassiveInstance) and self._is_sent(event.instance):
             return  # it contains what the hub has sent
         if instance := getattr(event, "instance", ""):
             if (
                 instance in OURS
                 and self._inputs.named(instance) not in self._context.log.state.instances
             ):
-                passive = PassiveInstance(
+                passive = ev.PassiveInstance(
                     self._inputs.named(instance), f"{instance} on {self._name}"
                 )
                 self._context.log.record(passive)
             event = replace(event, instance=self._inputs.named(instance))
-        if isinstance(event, InstanceHello):
+        if isinstance(event, ev.InstanceHello):
             event = replace(event, directory="")  # not one of this machine
         sync = getattr(event, "sync", "")
         if sync and not self._is_sent(sync):
@@ -494,15 +483,15 @@ class HostMember(LinkUser):
 
     def _problem(self, event: Event) -> str:
         """Why an event cannot be one of a host's log; an empty string if it can."""
-        if isinstance(event, HostState):
+        if isinstance(event, ev.HostState):
             return "a host knows nothing of hosts"
         instance = getattr(event, "instance", "")
         if instance and not NAME.fullmatch(self._inputs.named(instance)):
             return "no name of an instance"
         match event:
-            case EntrySaved() | FindingSaved() | FindingDescribed() | ExampleSaved():
+            case ev.EntrySaved() | ev.FindingSaved() | ev.FindingDescribed() | ev.ExampleSaved():
                 file = event.file
-            case InputShown(row=str(file)):
+            case ev.InputShown(row=str(file)):
                 pass
             case _:
                 return ""
@@ -517,7 +506,7 @@ class HostMember(LinkUser):
         known = self._known
         if hello is None and (known.state, known.reason) == (state, reason):
             return
-        event = HostState(self._name, state, reason, self.place.address)
+        event = ev.HostState(self._name, state, reason, self.place.address)
         if hello is not None:
             clock_ms = round(hello.clock_s * 1000)
             event = replace(event, run=hello.run, clock_ms=clock_ms, boot=hello.boot)

@@ -16,35 +16,20 @@ import fuzztui
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.model.selectors import ENDED
-from fuzztui.kernel.wire.events import (
-    BudgetSet,
-    CampaignEnded,
-    CampaignStarted,
-    CampaignState,
-    Event,
-    HostState,
-    Message,
-    MutantsShard,
-    MutantState,
-    Notified,
-    Record,
-    RecordsLost,
-    SkippedFrames,
-    SupervisorStarted,
-    VerdictsChanged,
-)
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.events import Event, Record
 from fuzztui.machines.merge.parts import MergedShards, RunPart
 
 _EVERY: Final = 1000
 """Records between two flushes and two reports of progress."""
 
 _OF_A_HOST: Final = (
-    BudgetSet, CampaignEnded, CampaignStarted, CampaignState, HostState, Notified,
-    SupervisorStarted,
+    ev.BudgetSet, ev.CampaignEnded, ev.CampaignStarted, ev.CampaignState, ev.HostState, ev.Notified,
+    ev.SupervisorStarted,
 )  # fmt: skip
 """Events that the merged log takes from a hub itself, not from the hosts in the hub's log."""
 
-_OWN: Final = (SkippedFrames, VerdictsChanged)
+_OWN: Final = (ev.SkippedFrames, ev.VerdictsChanged)
 """Events about the whole campaign, which the merged log contains without a host."""
 
 _ALIVE: Final = ("alive", "pending")
@@ -89,7 +74,7 @@ def _by_time(parts: Sequence[RunPart]) -> Iterator[tuple[RunPart, Record]]:
             latest = max(latest, record.t)
             yield latest, number, record.seq, part, record
         if reader.problems:
-            lost = RecordsLost(reader.last_seq, "; ".join(reader.problems)[:500])
+            lost = ev.RecordsLost(reader.last_seq, "; ".join(reader.problems)[:500])
             yield latest, number, reader.last_seq, part, Record(reader.last_seq, latest, lost)
 
     for _, _, _, part, record in heapq.merge(*(of(n, p) for n, p in enumerate(parts))):
@@ -105,7 +90,7 @@ def _translated(part: RunPart, record: Record) -> Record | None:
         return record if isinstance(event, _OWN) else None
     if record.host and isinstance(event, _OF_A_HOST):
         return None
-    if isinstance(event, (MutantsShard, HostState)):
+    if isinstance(event, (ev.MutantsShard, ev.HostState)):
         return None
     if isinstance(event, _OWN):
         return replace(record, host="")
@@ -121,7 +106,7 @@ def _is_outdone(record: Record, killed_by: dict[str, str]) -> bool:
     ``killed_by``: the first run that has killed a mutant, by the mutant's id.
     """
     event = record.event
-    if not isinstance(event, MutantState) or event.instance:
+    if not isinstance(event, ev.MutantState) or event.instance:
         return False
     if event.state == "killed":
         killed_by.setdefault(event.id, record.host)
@@ -131,7 +116,7 @@ def _is_outdone(record: Record, killed_by: dict[str, str]) -> bool:
 def _first(parts: Sequence[RunPart], shards: MergedShards) -> Iterator[Event]:
     states = [part.state for part in parts]
     first = states[0]
-    yield CampaignStarted(
+    yield ev.CampaignStarted(
         name=first.name,
         engine=first.engine,
         target=first.target,
@@ -142,29 +127,29 @@ def _first(parts: Sequence[RunPart], shards: MergedShards) -> Iterator[Event]:
         wall=min((s.started_wall for s in states if s.started_wall), default=0.0),
         version=fuzztui.__version__,
     )
-    yield CampaignState("running", f"merged from {len(_names(parts))} runs")
+    yield ev.CampaignState("running", f"merged from {len(_names(parts))} runs")
     for part in parts:
         for row in part.rows():
-            yield HostState(
+            yield ev.HostState(
                 str(row["name"]), "ended", "merged", run=str(row.get("run", "")), address=""
             )
     if shards.missing:
         numbers = [*shards.numbers]
-        yield MutantsShard("", numbers[0], shards.of, shards.mutants, shards.program, numbers)
+        yield ev.MutantsShard("", numbers[0], shards.of, shards.mutants, shards.program, numbers)
 
 
 def _last(parts: Sequence[RunPart], shards: MergedShards) -> Iterator[Event]:
     if missing := shards.missing:
         names = ", ".join(map(str, missing[:20]))
         text = f"of {shards.of} shards {len(missing)} are missing: {names}; numbers are too low"
-        yield Message("warning", text)
+        yield ev.Message("warning", text)
     states = {part.state.state for part in parts}
     unfinished = [part.name for part in parts if part.state.state not in ENDED]
     reason = f"merged from {len(_names(parts))} runs"
     if unfinished:
         reason += f", {len(unfinished)} of which had not ended"
     worst = next((s for s in ("failed", "stopped") if s in states), "finished")
-    yield CampaignEnded("stopped" if unfinished and worst == "finished" else worst, reason)
+    yield ev.CampaignEnded("stopped" if unfinished and worst == "finished" else worst, reason)
 
 
 def _instances(part: RunPart) -> list[str]:

@@ -6,20 +6,8 @@ import re
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
-from fuzztui.kernel.wire.events import (
-    CommandApplied,
-    CommandIssued,
-    CommandProgress,
-    CommandRejected,
-    EntriesSeeded,
-    Event,
-    MutantProgress,
-    MutantRuns,
-    MutantState,
-    Notified,
-    Synced,
-    Unknown,
-)
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.events import Event
 
 _KEY: Final = re.compile(r"([^/]+)/(.+)", re.DOTALL)
 
@@ -49,34 +37,34 @@ class Renamer:
     def event(self, event: Event) -> Event:
         """Return the event with all its names changed."""
         change: dict[str, Any] = {}
-        if isinstance(event, Unknown):
+        if isinstance(event, ev.Unknown):
             if isinstance(name := event.data.get("instance"), str):
                 change["data"] = {**event.data, "instance": self.instance(name)}
             return replace(event, **change)
         known = {f.name for f in fields(event)}
         change |= {n: self.instance(getattr(event, n)) for n in ("instance", "sync") if n in known}
         match event:
-            case CommandIssued():
+            case ev.CommandIssued():
                 change["id"], change["step"] = self.command(event.id), self.command(event.step)
                 change["undoes"] = [self.command(str(id_)) for id_ in event.undoes]
                 target = event.command.get("instance")
                 if isinstance(target, str) and target:
                     change["command"] = {**event.command, "instance": self.instance(target)}
-            case CommandApplied() | CommandRejected() | CommandProgress():
+            case ev.CommandApplied() | ev.CommandRejected() | ev.CommandProgress():
                 change["id"] = self.command(event.id)
-                if isinstance(event, CommandApplied):
+                if isinstance(event, ev.CommandApplied):
                     change["made"] = [self.key(str(key)) for key in event.made]
-            case MutantState():
+            case ev.MutantState():
                 change["killer"] = self.key(event.killer)
-            case MutantProgress():
+            case ev.MutantProgress():
                 change["slot"] = self.instance(event.slot)
-            case MutantRuns():
+            case ev.MutantRuns():
                 change["near"] = {id_: self._near(near) for id_, near in event.near.items()}
-            case EntriesSeeded():
+            case ev.EntriesSeeded():
                 change["origins"] = {n: self._origin(of) for n, of in event.origins.items()}
-            case Synced():
+            case ev.Synced():
                 change["peers"] = {self.instance(str(p)): n for p, n in event.peers.items()}
-            case Notified():
+            case ev.Notified():
                 change["findings"] = [self.key(str(key)) for key in event.findings]
             case _:
                 pass

@@ -51,7 +51,7 @@ from fuzztui.run.campaign.schema import (
     tables_for,
 )
 from fuzztui.run.campaign.table import feature_tables
-from fuzztui.run.campaign.targets import TargetParts, own_tables, part_lines
+from fuzztui.run.campaign.targets import TargetParts, merged, own_tables, part_lines
 from fuzztui.run.campaign.values import BUILD, absolute, check, in_build, nearest, program
 
 _HOST_KEYS = frozenset(key.name for key in HOST)
@@ -124,10 +124,7 @@ class _Loader:
     def load(
         self, overrides: list[str], kind: str, hosts: list[str], changes: Mapping[str, Any]
     ) -> FrozenCampaign:
-        tables = self._read()
-        for name, table in changes.items():
-            both = isinstance(table, dict) and isinstance(tables.get(name), dict)
-            tables[name] = {**tables[name], **table} if both else table
+        tables = merged(self._read(), changes)
         for override in overrides:
             self._override(tables, override)
         for host in hosts:

@@ -101,34 +101,15 @@ class TargetParts:
         frozen: dict[str, Any] = {}
         base = {n: t for n, t in tables.items() if n not in (*own_tables(), TARGETS)}
         for number, entry in enumerate(found):
-            noted = len(self._load.problems)
-            own, values = self._load.checked(
-                TARGETS, TARGET_PART, {k: v for k, v in entry.items() if k in _OWN_KEYS}
-            )
-            found_wrong = self._load.problems[noted:]
-            del self._load.problems[noted:]
-            for problem in found_wrong:  # at the line of this entry, not of the first one
-                self._note(number, problem.key.removeprefix(f"{TARGETS}."), problem.text)
+            own, values = self._own_keys(number, entry)
             name = values.get("name")
-            if found_wrong or not isinstance(name, str):
+            if not isinstance(name, str):
                 continue
             if wrong := _name_problem(name, parts):
                 self._note(number, "name", wrong)
                 continue
             changes = {k: v for k, v in entry.items() if k not in _OWN_KEYS}
-            noted = len(self._load.problems)
-            given = entry.get("campaign")
-            keys = given if isinstance(given, dict) else ()
-            of_whole = {*_OF_CAMPAIGN, "cores"}.intersection(keys)
-            for key in sorted(of_whole) if self._load.run is None else ():
-                text = "is of the whole campaign; move it to [campaign] of the file"
-                self._note(number, f"campaign.{key}", text)
-            for key, value in changes.items():
-                if key not in _part_tables():
-                    self._note(number, key, _unknown(key))
-                elif not isinstance(value, dict):
-                    self._note(number, key, f"{value!r} is not a table; write [{TARGETS}.{key}]")
-            if len(self._load.problems) > noted:
+            if not self._are_tables(number, changes):
                 continue
             shared = {k: campaign[k] for k in _OF_CAMPAIGN if k in campaign}
             shared |= {"name": name, "output": str(output / TARGETS / name)}
@@ -140,6 +121,38 @@ class TargetParts:
             frozen[name] = {**weight, **one.frozen, "campaign": kept}
         return tuple(parts.values()), frozen
 
+    def _own_keys(
+        self, number: int, entry: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the frozen and the resolved values of an entry's own keys; none if any is wrong.
+
+        What is wrong is noted at the line of this entry, not of the first one.
+        """
+        problems = self._load.problems
+        noted = len(problems)
+        given = {k: v for k, v in entry.items() if k in _OWN_KEYS}
+        found = self._load.checked(TARGETS, TARGET_PART, given)
+        wrong = problems[noted:]
+        del problems[noted:]
+        for problem in wrong:
+            self._note(number, problem.key.removeprefix(f"{TARGETS}."), problem.text)
+        return ({}, {}) if wrong else found
+
+    def _are_tables(self, number: int, changes: Mapping[str, Any]) -> bool:
+        """Whether an entry's other keys are tables that a target may have; note what is wrong."""
+        noted = len(self._load.problems)
+        given = changes.get("campaign")
+        of_whole = {*_OF_CAMPAIGN, "cores"}.intersection(given if isinstance(given, dict) else ())
+        for key in sorted(of_whole) if self._load.run is None else ():
+            text = "is of the whole campaign; move it to [campaign] of the file"
+            self._note(number, f"campaign.{key}", text)
+        for key, value in changes.items():
+            if key not in _part_tables():
+                self._note(number, key, _unknown(key))
+            elif not isinstance(value, dict):
+                self._note(number, key, f"{value!r} is not a table; write [{TARGETS}.{key}]")
+        return len(self._load.problems) == noted
+
     def _one(
         self,
         number: int,
@@ -150,9 +163,9 @@ class TargetParts:
     ) -> FrozenCampaign | None:
         """Load one target; note what is wrong with it."""
         text: str | None = ""
+        tables = changes
         if self._load.run is not None:  # paths are absolute, the first start has read files
             file = Path(shared["output"]) / FROZEN
-            merged = _merged(changes)
         elif named := values["file"]:
             try:
                 file = self._load.path.absolute().parent / Path(named).expanduser()
@@ -165,14 +178,14 @@ class TargetParts:
             if is_this:
                 self._note(number, "file", "is this file; name the target's own campaign file")
                 return None
-            text, merged = None, _merged(changes)
+            text = None
         else:
             file = self._load.path.absolute()
             file = file.with_name(FROZEN) if is_pyproject(file) else file
-            merged = _merged(base, changes)
-        merged = {**merged, "campaign": {**merged.get("campaign", {}), **shared}}
+            tables = merged(base, changes)
+        tables = {**tables, "campaign": {**tables.get("campaign", {}), **shared}}
         try:
-            one = self._load_one(file, cwd=self._load.cwd, text=text, changes=merged)
+            one = self._load_one(file, cwd=self._load.cwd, text=text, changes=tables)
         except CampaignError as e:
             for problem in e.problems:
                 if text is None and problem.origin.startswith(str(file)):
@@ -192,7 +205,7 @@ class TargetParts:
         self._load.problems.append(Problem(origin, f"{TARGETS}.{key}", text))
 
 
-def _merged(*tables: Mapping[str, Any]) -> dict[str, Any]:
+def merged(*tables: Mapping[str, Any]) -> dict[str, Any]:
     """Return tables with the keys of all; those of the last one count."""
     found: dict[str, Any] = {}
     for more in tables:

@@ -18,24 +18,9 @@ from typing import Any
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.files import closing_fd, open_regular, read_json, status
 from fuzztui.kernel.base.text import several
+from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import MAX_EVENT, CodecError, decode_event, encode_event
-from fuzztui.kernel.wire.events import (
-    EntryDescribed,
-    Event,
-    FindingDescribed,
-    GoalsUncovered,
-    InstanceHello,
-    Message,
-    MutantRuns,
-    MutantsFound,
-    MutantState,
-    MutationStats,
-    Record,
-    RecordsLost,
-    SourceFile,
-    TargetingStats,
-    Unknown,
-)
+from fuzztui.kernel.wire.events import Event, Record
 
 CHUNK = 256 * 1024
 """Bytes that are read at once."""
@@ -127,30 +112,30 @@ def _take(counts: Counter[Any], keys: Iterable[Hashable]) -> None:
 def _subjects(event: Event) -> set[Hashable]:
     """The subjects for which an event replaces what earlier events reported."""
     match event:
-        case MutantState() | EntryDescribed():
+        case ev.MutantState() | ev.EntryDescribed():
             return {event.id}
-        case FindingDescribed():
+        case ev.FindingDescribed():
             return {event.file}
-        case SourceFile():
+        case ev.SourceFile():
             return {event.path}
-        case MutantRuns():
+        case ev.MutantRuns():
             return {*event.runs}
-        case MutantsFound():
+        case ev.MutantsFound():
             return {_id(item) for item in event.mutants}
-        case GoalsUncovered():
+        case ev.GoalsUncovered():
             return {_LIST, *event.left, *event.gone}
-        case InstanceHello() | MutationStats() | TargetingStats():
+        case ev.InstanceHello() | ev.MutationStats() | ev.TargetingStats():
             return {""}
     return set()
 
 
 def _only(event: Event, subjects: Set[Hashable]) -> Event:
     """Return an event with only the items that are about ``subjects``, if it is a list."""
-    if isinstance(event, MutantRuns):
+    if isinstance(event, ev.MutantRuns):
         return replace(event, runs={k: v for k, v in event.runs.items() if k in subjects})
-    if isinstance(event, MutantsFound):
+    if isinstance(event, ev.MutantsFound):
         return replace(event, mutants=[m for m in event.mutants if _id(m) in subjects])
-    if isinstance(event, GoalsUncovered):
+    if isinstance(event, ev.GoalsUncovered):
         return replace(
             event,
             left={at: row for at, row in event.left.items() if at in subjects},
@@ -175,10 +160,10 @@ def relayed(records: Iterable[Record]) -> dict[str, Logged]:
     lost = False
     for record in records:
         event = record.event
-        lost |= isinstance(event, RecordsLost)
+        lost |= isinstance(event, ev.RecordsLost)
         if event.by_engines:
             logged[getattr(event, "instance", "")].add(event)
-        elif isinstance(event, Unknown) and isinstance(event.data.get("instance"), str):
+        elif isinstance(event, ev.Unknown) and isinstance(event.data.get("instance"), str):
             logged[event.data["instance"]].add(event)
     for known in logged.values():
         known.lost = lost
@@ -216,7 +201,7 @@ class Relay:
             if not last:
                 return events
 
-    def skipped_lines(self) -> Message | None:
+    def skipped_lines(self) -> ev.Message | None:
         """Return a warning about lines since the last call that were no events; None if none."""
         if not self._skipped:
             return None
@@ -224,7 +209,7 @@ class Relay:
         lines = several(self._skipped, "line")
         text = f"events.jsonl: skipped {lines} that {are} no event: {self._first}"
         self._skipped = 0
-        return Message("warning", text, self._instance)
+        return ev.Message("warning", text, self._instance)
 
     def _next(self) -> bytes | None:
         """Read complete lines at the offset and advance it; None if there are none."""
@@ -268,7 +253,7 @@ class Relay:
             # The directory, not the line, determines the instance.
             if event.by_engines:
                 event = replace(event, **own)
-            elif isinstance(event, Unknown):
+            elif isinstance(event, ev.Unknown):
                 event = replace(event, data=event.data | own)
             else:
                 raise CodecError(f"an engine does not write {event.kind!r}")

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import math
 import mmap
 import os
 import re
+import resource
 import signal
 import struct
 import sys
@@ -165,6 +167,25 @@ def _why(outcome: ProcessResult) -> str:
     else:
         how = f"exit status {outcome.status}"
     return f"{how} {last}".strip()
+
+
+# ------------------------------------------------------- in the helper process
+
+
+def begin(nice: int) -> None:
+    """Give this process a low priority; it leaves no core file, and :class:`DeathJournal` ends it.
+
+    ``nice``: the increment of its niceness.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        os.nice(nice)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+
+
+def say(word: str, value: object) -> None:
+    """Print one JSON line for the supervisor."""
+    print(json.dumps({word: value}), flush=True)
 
 
 _MAX_DEATHS: Final = 10_000

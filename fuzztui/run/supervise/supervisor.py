@@ -17,6 +17,7 @@ from fuzztui.kernel.model.state import State
 from fuzztui.kernel.remote.address import link_to_run, socket_path
 from fuzztui.kernel.remote.lock import running
 from fuzztui.kernel.remote.server import ControlServer
+from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.commands import (
     AddSeed,
     Command,
@@ -26,22 +27,7 @@ from fuzztui.kernel.wire.commands import (
     Stop,
     WeighMutator,
 )
-from fuzztui.kernel.wire.events import (
-    CampaignEnded,
-    CampaignState,
-    CommandApplied,
-    CommandRejected,
-    EntryDescribed,
-    EntrySaved,
-    Event,
-    InstanceHello,
-    Message,
-    MutantsFound,
-    MutantState,
-    MutationStats,
-    Resources,
-    Stats,
-)
+from fuzztui.kernel.wire.events import Event
 from fuzztui.run.campaign import FrozenCampaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.instances.add_seed import seeder
@@ -72,7 +58,14 @@ SOCKET_S = 1.0
 HALTS_S = 1.0
 TIDY_S = 60.0
 
-_SIGNS = (EntrySaved, EntryDescribed, Message, MutantsFound, MutantState, MutationStats)
+_SIGNS = (
+    ev.EntrySaved,
+    ev.EntryDescribed,
+    ev.Message,
+    ev.MutantsFound,
+    ev.MutantState,
+    ev.MutationStats,
+)
 """Events that show that an instance works, although it executes no trials."""
 
 
@@ -116,7 +109,7 @@ class Supervisor:
         self._observation = ObservationLoop(run_dir, launcher, self._log, self._tasks)
         self.observe_final = self._observation.observe_final
         self._passive = PassiveDirectories(run_dir.out)
-        self._setup_messages: Sequence[Message] = ()
+        self._setup_messages: Sequence[ev.Message] = ()
         self._stop_request = StopRequest()
         self.abide = self._stop_request.wait
         self._phases = CampaignPhases(
@@ -186,7 +179,7 @@ class Supervisor:
         if not self.leaving:
             self._stop_request.set(end_reason)
         if work := self.pending_work():
-            self.record(CampaignState("stopping", f"{end_reason.reason}; {work}".lstrip("; ")))
+            self.record(ev.CampaignState("stopping", f"{end_reason.reason}; {work}".lstrip("; ")))
         await self._services.finish(is_stopped=end_reason.state == "stopped")
         await tasks.close()
         await self._services.ended(end_reason.state, end_reason.reason)
@@ -223,7 +216,7 @@ class Supervisor:
         # At the start and the end of a pause: a last packet may come after the pause has started.
         self._observation.interrupted(life.name)
         if life.state == "running" and self.state.state == "starting":
-            self.record(CampaignState("running"))
+            self.record(ev.CampaignState("running"))
         self.pauses_changed()
 
     def pauses_changed(self) -> None:
@@ -234,9 +227,9 @@ class Supervisor:
             return
         paused = all(life.paused for life in living)
         if paused and self.state.state in ("starting", "running"):
-            self.record(CampaignState("paused"))
+            self.record(ev.CampaignState("paused"))
         elif not paused and self.state.state == "paused":
-            self.record(CampaignState("running"))
+            self.record(ev.CampaignState("running"))
 
     def apply_without_instances(self, command: Command, by: str) -> str:
         """Apply a command for all instances while a mutant is built or transferred.
@@ -254,10 +247,10 @@ class Supervisor:
                 self.end(EndReason("stopped", f"stopped by {by}" if by else "stopped"))
                 return "stopped"
             case Pause():
-                self.record(CampaignState("paused"))
+                self.record(ev.CampaignState("paused"))
                 return "paused"
             case Resume():
-                self.record(CampaignState("running"))
+                self.record(ev.CampaignState("running"))
                 return "resumed"
             case SetMixture() | WeighMutator() if self._campaign.table("text"):
                 return "applies to the instances that start next"
@@ -272,7 +265,7 @@ class Supervisor:
             self._services.hurry()
         if not self.leaving:
             self._stop_request.set(end_reason)
-            self.record(CampaignState("stopping", end_reason.reason))
+            self.record(ev.CampaignState("stopping", end_reason.reason))
         for life in list(self.lives.values()):
             self.end_one(life, end_reason)
 
@@ -298,15 +291,15 @@ class Supervisor:
         life = self.lives.get(getattr(event, "instance", ""))
         self._sharing.saw(event)
         self._services.saw(event)
-        if isinstance(event, (CommandApplied, CommandRejected)):
+        if isinstance(event, (ev.CommandApplied, ev.CommandRejected)):
             self._router.answered(event)
         elif life is not None and isinstance(event, _SIGNS):
             life.on_activity()
-        elif life is not None and isinstance(event, Stats):
+        elif life is not None and isinstance(event, ev.Stats):
             life.on_stats(event)
-        elif life is not None and isinstance(event, Resources):
+        elif life is not None and isinstance(event, ev.Resources):
             life.measured(event.cpu)
-        elif life is not None and isinstance(event, InstanceHello):
+        elif life is not None and isinstance(event, ev.InstanceHello):
             if life.launcher.says_hello:
                 life.hello()
                 self._router.engine_ready(life)
@@ -376,7 +369,7 @@ class Supervisor:
         self._router.close()
         # The very last record: a reader may start the campaign again at once.
         end_reason = self._end_reason()
-        self.record(CampaignEnded(end_reason.state, end_reason.reason))
+        self.record(ev.CampaignEnded(end_reason.state, end_reason.reason))
         await self._log.close_at_end(self._close_server)
 
     async def _close_server(self) -> None:

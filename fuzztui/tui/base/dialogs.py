@@ -56,6 +56,12 @@ class Dialog(ModalScreen[T]):
         self._answered = True
         return super().dismiss(result)
 
+    def focus_input(self) -> None:
+        """Focus the dialog's input."""
+        box = self.query_one(Input)
+        box.cursor_blink = False
+        self.set_focus(box)
+
 
 class AskScreen(Dialog[str | None]):
     """Asks for a text. Returns the text, which is never empty; None after escape."""
@@ -85,9 +91,7 @@ class AskScreen(Dialog[str | None]):
 
     def on_mount(self) -> None:
         """Focus the input."""
-        box = self.query_one(Input)
-        box.cursor_blink = False
-        self.set_focus(box)
+        self.focus_input()
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:

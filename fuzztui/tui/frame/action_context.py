@@ -124,8 +124,11 @@ def rows_context(instances: Iterable[Instance | None]) -> ActionContext:
     return replace(first, also=tuple(others))
 
 
-def shared_context(instances: Iterable[Instance]) -> ActionContext:
-    """Return the context of a row that all instances share: what any running engine can do."""
+def shared_context(instances: Iterable[Instance], about: RowContext, *, row: bool) -> ActionContext:
+    """Return the context of a row that all instances share: what any running engine can do.
+
+    ``row``: whether the cursor is on one.
+    """
     able: set[str] | None = None
     unable: dict[str, str] = {}
     for instance in list(instances):
@@ -135,6 +138,8 @@ def shared_context(instances: Iterable[Instance]) -> ActionContext:
     return ActionContext(
         capabilities=None if able is None else frozenset(able),
         unable={name: why for name, why in unable.items() if name not in (able or ())},
+        row=row,
+        about=about,
     )
 
 

@@ -325,9 +325,7 @@ class VerdictScreen(Dialog[None]):
 
     def on_mount(self) -> None:
         """Focus the note: its keys do not choose a verdict."""
-        box = self.query_one(Input)
-        box.cursor_blink = False
-        self.set_focus(box)
+        self.focus_input()
 
     def action_move(self, by: int) -> None:
         """Choose another verdict."""

@@ -27,10 +27,10 @@ from fuzztui.tui.labels.details import (
     MEMBERS,
     NUMBER,
     finding_title,
+    listed,
     number_span,
     pair,
     side_style,
-    title,
 )
 from fuzztui.tui.labels.mutants import brief_change, place, sides
 from fuzztui.tui.labels.states import finding_sign
@@ -262,21 +262,16 @@ def _names(mutant: Mutant, state: State) -> list[Line]:
 
 
 def _findings(found: Sequence[Finding]) -> list[Line]:
-    if not found:
-        return []
-    lines: list[Line] = [[], title("findings of the target via this mutant")]
-    for finding in found[:MEMBERS]:
-        lines.append(
-            [
-                TextSpan(f"{finding_sign(finding.category)} ", finding.category),
-                TextSpan(f"{format.clock(finding.t):>8}  ", "muted"),
-                TextSpan(plain(finding_title(finding)), f"bold {finding.category}"),
-                TextSpan(f"  {plain(_by(finding.instance))}", "muted"),
-            ]
-        )
-    if len(found) > MEMBERS:
-        lines.append([TextSpan(f"  … {len(found) - MEMBERS:,} more", "muted")])
-    return lines
+    rows = (
+        [
+            TextSpan(f"{finding_sign(finding.category)} ", finding.category),
+            TextSpan(f"{format.clock(finding.t):>8}  ", "muted"),
+            TextSpan(plain(finding_title(finding)), f"bold {finding.category}"),
+            TextSpan(f"  {plain(_by(finding.instance))}", "muted"),
+        ]
+        for finding in found
+    )
+    return listed("findings of the target via this mutant", rows, len(found), MEMBERS)
 
 
 def _by(instance: str) -> str:

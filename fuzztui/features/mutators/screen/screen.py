@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
 from textual.geometry import Size
 from textual.widget import Widget
@@ -134,14 +133,11 @@ class MutatorsScreen(SteeredScreen[MutatorRow, None]):
 
     def describe_row(self) -> ActionContext:
         """Return what any running engine can do, and the mixture after all pending commands."""
-        wanted = self._wanted()
-        return replace(
-            shared_context(self.campaign.instances.values()),
-            row=self.table.current is not None,
-            about=MixtureContext(mean_of(wanted.values()), _adaptive(wanted), *self._weighed())
-            if wanted
-            else RowContext(),
-        )
+        about = RowContext()
+        if wanted := self._wanted():
+            about = MixtureContext(mean_of(wanted.values()), _adaptive(wanted), *self._weighed())
+        instances = self.campaign.instances.values()
+        return shared_context(instances, about, row=self.table.current is not None)
 
     def _wanted(self) -> dict[str, MixtureSetting]:
         """The mixture of each instance after all pending commands."""

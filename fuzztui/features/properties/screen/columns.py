@@ -8,6 +8,7 @@ from fuzztui.features.properties.fold import PropertyRow
 from fuzztui.tui.base import format
 from fuzztui.tui.base.columns import Cell, Column, count_column
 from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.weighed import weight_column
 from fuzztui.tui.labels.legend import Legend
 
 STYLES = {
@@ -25,19 +26,13 @@ def columns(
     of all names, which is left out.
     """
 
-    def weight(row: PropertyRow) -> Cell:
-        if pending := asked(row.name):
-            return pending, "pending"
-        return (f"×{row.weight:g}", "") if row.weight != 1 and not row.reason else ("", "")
-
     return (
         Column("property", "property", lambda r: (plain(r.name.removeprefix(shared())), ""),
                lambda r: r.name, min=24, flex=True, cut=brief_name, searched=lambda r: r.name),
         Column("state", "state", lambda r: (r.state, STYLES[r.state]), lambda r: r.state, min=7,
                value=lambda r: r.state),
         Column("share", "share", _share, lambda r: r.share, "right", min=5, descending=True),
-        Column("weight", "weight", weight, lambda r: r.weight, "right", min=6, descending=True,
-               spare=True),
+        weight_column(asked, lambda r: not r.reason),
         count_column("killed", "killed", lambda r: r.killed, "killed", spare=True),
         count_column("trials", "trials", lambda r: r.trials),
         count_column("entries", "entries", lambda r: r.entries, style="corpus", drop=True),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from textual.geometry import Size
 
@@ -15,22 +14,18 @@ from fuzztui.features.properties.screen.detail import (
     no_properties_lines,
     property_lines,
 )
-from fuzztui.kernel.model.commands import unanswered
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.wire.commands import Command, WeighProperty
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
-from fuzztui.tui.base.text import plain
-from fuzztui.tui.frame.action import Action
-from fuzztui.tui.frame.action_context import ActionContext, shared_context
-from fuzztui.tui.frame.steered import SteeredScreen
 from fuzztui.tui.frame.table import BigTable
+from fuzztui.tui.frame.weighed import WeighedScreen
 
 
-class PropertiesScreen(SteeredScreen[PropertyRow, None]):
+class PropertiesScreen(WeighedScreen[PropertyRow]):
     """A row for each property, and the details of one."""
 
     TAB = "properties"
+    CONTEXT = PropertyContext
     ABSENT = "this campaign has one target, not a suite"
     SCOPES = ("listing", "marking")
     # Names are long: only a very wide terminal has room for the details next to the table.
@@ -47,9 +42,7 @@ class PropertiesScreen(SteeredScreen[PropertyRow, None]):
     HINT = "words: test_shop, or conditions such as state=failed"
 
     def __init__(self) -> None:
-        super().__init__(lambda op: (), _label)
-        self._rows: dict[str, PropertyRow] = {}
-        self._asked: list[Command] = []
+        super().__init__()
         self._shared = ""
         """The start of all names, which the table leaves out."""
 
@@ -83,10 +76,6 @@ class PropertiesScreen(SteeredScreen[PropertyRow, None]):
             self.table.invalidate()
         self.table.replace_rows(self._rows, now, reset=reset)
 
-    def _update_empty(self) -> None:
-        words = "no property passes the filter" if self._rows else "no properties yet"
-        self.table.show_empty(words)
-
     def nothing(self) -> Sequence[Line]:
         """Return why there are no properties."""
         return () if self._rows else no_properties_lines()
@@ -112,41 +101,7 @@ class PropertiesScreen(SteeredScreen[PropertyRow, None]):
 
     # ------------------------------------------------------------- steering
 
-    def describe_row(self) -> ActionContext:
-        """Return what any running engine can do, and the property after pending commands."""
-        row = next(iter(self.chosen()), None)
-        return replace(
-            shared_context(self.campaign.instances.values()),
-            row=row is not None,
-            about=PropertyContext.of(row, self._asked),
-        )
+    do_properties_command = WeighedScreen.send_weights
 
-    def _weight_asked(self, name: str) -> str:
-        found = [c for c in self._asked if isinstance(c, WeighProperty) and c.property == name]
-        return f"×{found[-1].weight:g}…" if found else ""
-
-    def _show_pending(self) -> None:
-        waiting = unanswered(self.campaign, WeighProperty)
-        asked = [*(command for _, command in waiting), *self._pending.commands]
-        if asked != self._asked:
-            subjects = [*self._asked, *asked]
-            self._asked = asked
-            self.table.touch({c.property for c in subjects if isinstance(c, WeighProperty)})
-
-    def do_properties_command(self, action: Action) -> None:
-        """Send the command of an action for the chosen properties."""
-        if action.command is None:
-            return
-        every = [PropertyContext.of(row, self._asked) for row in self.chosen()]
-        now = self.host.action_context()
-        possible = [c for c in every if not action.check(replace(now, about=c))]
-        self._pending.add(action.command(c) for c in possible)
-        if not self.unmark():
-            self.table.hold()
-
-
-def _label(command: Command) -> str:
-    """A label of a command, for notifications."""
-    if isinstance(command, WeighProperty):
-        return f"{plain(command.property, 60)} ×{command.weight:g}"
-    return command.name
+    def _why_no_weight(self, row: PropertyRow) -> str:
+        return f"the property is not run: {row.reason}" if row.reason else ""

@@ -340,11 +340,8 @@ class TypesScreen(SteeredScreen[TypeRow | GoalRow, SourceExcerpt]):
     def describe_row(self) -> ActionContext:
         """Return what any running engine can do, and the row after all pending commands."""
         row = next(iter(self.chosen()), None)
-        return replace(
-            shared_context(self.campaign.instances.values()),
-            row=row is not None,
-            about=self._context_of(row),
-        )
+        instances = self.campaign.instances.values()
+        return shared_context(instances, self._context_of(row), row=row is not None)
 
     def _context_of(self, row: TypeRow | GoalRow | None) -> TargetingContext:
         on_targets = self.table is self.targets

@@ -8,6 +8,7 @@ from fuzztui.features.targets.fold import TargetRow
 from fuzztui.tui.base import format
 from fuzztui.tui.base.columns import Cell, Column, count_column
 from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.weighed import weight_column
 from fuzztui.tui.labels.legend import Legend
 
 STYLES = {"running": "valid", "failed": "crash", "stalled": "warning"}
@@ -16,11 +17,6 @@ STYLES = {"running": "valid", "failed": "crash", "stalled": "warning"}
 
 def columns(asked: Callable[[str], str]) -> Sequence[Column[TargetRow]]:
     """Return the columns. ``asked`` returns the pending weight of a target as text, or ""."""
-
-    def weight(row: TargetRow) -> Cell:
-        if pending := asked(row.name):
-            return pending, "pending"
-        return (f"×{row.weight:g}", "") if row.weight != 1 else ("", "")
 
     return (
         Column("target", "target", lambda r: (plain(r.name), ""), lambda r: r.name, min=8,
@@ -31,8 +27,7 @@ def columns(asked: Callable[[str], str]) -> Sequence[Column[TargetRow]]:
                lambda r: r.state, min=8, value=lambda r: r.state),
         Column("share", "share", lambda r: (format.share(r.share), ""), lambda r: r.share,
                "right", min=5, descending=True),
-        Column("weight", "weight", weight, lambda r: r.weight, "right", min=6, descending=True,
-               spare=True),
+        weight_column(asked),
         Column("speed", "exec/s", _speed, lambda r: r.instance.execs_per_sec, "right", min=6,
                descending=True),
         count_column("execs", "execs", lambda r: max(0, r.instance.stat("execs")), drop=True),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from textual.geometry import Size
 
@@ -12,16 +11,12 @@ from fuzztui.features.targets.screen.actions import TargetContext
 from fuzztui.features.targets.screen.columns import STYLES, columns
 from fuzztui.features.targets.status import target_run
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.model.commands import unanswered
 from fuzztui.kernel.model.state import Finding, State
-from fuzztui.kernel.wire.commands import Command, WeighTarget
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.frame.action import Action
-from fuzztui.tui.frame.action_context import ActionContext, shared_context
-from fuzztui.tui.frame.steered import SteeredScreen
 from fuzztui.tui.frame.table import BigTable
+from fuzztui.tui.frame.weighed import WeighedScreen
 from fuzztui.tui.labels.commands import commands_naming
 from fuzztui.tui.labels.details import pair, title
 
@@ -29,18 +24,14 @@ MAX_FINDINGS = 20
 """Findings that are listed in the details."""
 
 
-class TargetsScreen(SteeredScreen[TargetRow, None]):
+class TargetsScreen(WeighedScreen[TargetRow]):
     """A row for each target, and the details of one."""
 
     TAB = "targets"
+    CONTEXT = TargetContext
     ABSENT = "this campaign has one target"
     SCOPES = ("listing", "marking")
     HINT = "words: xml, or conditions such as state=waiting"
-
-    def __init__(self) -> None:
-        super().__init__(lambda op: (), _label)
-        self._rows: dict[str, TargetRow] = {}
-        self._asked: list[Command] = []
 
     @classmethod
     def is_present(cls, state: State) -> bool:
@@ -64,9 +55,6 @@ class TargetsScreen(SteeredScreen[TargetRow, None]):
     def rebuild(self, *, reset: bool) -> None:
         """Update the rows."""
         self.table.replace_rows(self._rows, target_rows(self.campaign), reset=reset)
-
-    def _update_empty(self) -> None:
-        self.table.show_empty("no target passes the filter" if self._rows else "no targets yet")
 
     def details(self, row: TargetRow, preview: None, size: Size) -> Sequence[Line]:
         """Return the details of a target."""
@@ -93,39 +81,7 @@ class TargetsScreen(SteeredScreen[TargetRow, None]):
         if row is not None and run is not None:
             self.host.open_run(target_run(run, row.name))
 
-    # ------------------------------------------------------------- steering
-
-    def describe_row(self) -> ActionContext:
-        """Return what can be done with the target, after pending commands."""
-        row = next(iter(self.chosen()), None)
-        return replace(
-            shared_context(self.campaign.instances.values()),
-            row=row is not None,
-            about=TargetContext.of(row, self._asked),
-        )
-
-    def _weight_asked(self, name: str) -> str:
-        found = [c for c in self._asked if isinstance(c, WeighTarget) and c.target == name]
-        return f"×{found[-1].weight:g}…" if found else ""
-
-    def _show_pending(self) -> None:
-        waiting = unanswered(self.campaign, WeighTarget)
-        asked = [*(command for _, command in waiting), *self._pending.commands]
-        if asked != self._asked:
-            subjects = [*self._asked, *asked]
-            self._asked = asked
-            self.table.touch({c.target for c in subjects if isinstance(c, WeighTarget)})
-
-    def do_targets_command(self, action: Action) -> None:
-        """Send the command of an action for the chosen targets."""
-        if action.command is None:
-            return
-        every = [TargetContext.of(row, self._asked) for row in self.chosen()]
-        now = self.host.action_context()
-        possible = [c for c in every if not action.check(replace(now, about=c))]
-        self._pending.add(action.command(c) for c in possible)
-        if not self.unmark():
-            self.table.hold()
+    do_targets_command = WeighedScreen.send_weights
 
 
 def target_lines(row: TargetRow, state: State, attach: str) -> list[Line]:
@@ -160,10 +116,3 @@ def findings_of(state: State, name: str) -> Sequence[Finding]:
     return sorted(
         (f for f in list(state.findings.values()) if f.instance == name), key=lambda f: -f.t
     )
-
-
-def _label(command: Command) -> str:
-    """A label of a command, for notifications."""
-    if isinstance(command, WeighTarget):
-        return f"{plain(command.target, 60)} ×{command.weight:g}"
-    return command.name

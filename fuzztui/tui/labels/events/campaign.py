@@ -8,31 +8,8 @@ from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.host_summary import CLOCK_S
 from fuzztui.kernel.model.selectors import exact_words
 from fuzztui.kernel.model.watched_targets import machine_text
+from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import CodecError, decode_command
-from fuzztui.kernel.wire.events import (
-    BudgetSet,
-    CampaignEnded,
-    CampaignStarted,
-    CampaignState,
-    CatchingUp,
-    CommandApplied,
-    CommandIssued,
-    CommandProgress,
-    CommandRejected,
-    HostState,
-    InstanceHello,
-    InstanceState,
-    MachineLoad,
-    Message,
-    Notified,
-    PassiveInstance,
-    RecordsLost,
-    Resources,
-    Stats,
-    SupervisorStarted,
-    Synced,
-    Unknown,
-)
 from fuzztui.tui.base import format
 from fuzztui.tui.labels.events.base import COMMANDS, INSTANCES, STATS, Described, describe
 from fuzztui.tui.labels.states import state_style, with_reason
@@ -41,33 +18,33 @@ _LONGEST_S = 1e12
 
 
 @describe.register
-def _started(event: CampaignStarted) -> Described:
+def _started(event: ev.CampaignStarted) -> Described:
     text = f"{event.name}  {event.engine}  {event.target}  seed {event.seed}"
     return Described("campaign", text, "running")
 
 
-@describe.register(CampaignState)
-@describe.register(CampaignEnded)
-def _state(event: CampaignState | CampaignEnded) -> Described:
+@describe.register(ev.CampaignState)
+@describe.register(ev.CampaignEnded)
+def _state(event: ev.CampaignState | ev.CampaignEnded) -> Described:
     text = with_reason(event.state, event.reason)
     return Described("campaign", text, state_style(event.state))
 
 
 @describe.register
-def _catching_up(event: CatchingUp) -> Described:
+def _catching_up(event: ev.CatchingUp) -> Described:
     text = f"{format.percent(event.share, 1)} of what happened before the watcher started is read"
     return Described("catching up", text, "muted", group=STATS)
 
 
 @describe.register
-def _machine_load(event: MachineLoad) -> Described:
+def _machine_load(event: ev.MachineLoad) -> Described:
     return Described(
         "machine", machine_text(event.load, event.cores, event.disk_free), "muted", group=STATS
     )
 
 
 @describe.register
-def _budget(event: BudgetSet) -> Described:
+def _budget(event: ev.BudgetSet) -> Described:
     parts = [format.span(event.budget_s)] if event.budget_s else []
     parts += [several(event.budget_trials, "trial")] if event.budget_trials else []
     then = exact_words(event.exact_s, format.span) if event.budget_s else ""
@@ -75,7 +52,7 @@ def _budget(event: BudgetSet) -> Described:
 
 
 @describe.register
-def _supervisor(event: SupervisorStarted) -> Described:
+def _supervisor(event: ev.SupervisorStarted) -> Described:
     text = f"process {event.pid} on {event.host or 'this host'}"
     for word, ids in (("adopted", event.adopted), ("resumed", event.resumed)):
         if ids:
@@ -84,7 +61,7 @@ def _supervisor(event: SupervisorStarted) -> Described:
 
 
 @describe.register
-def _host(event: HostState) -> Described:
+def _host(event: ev.HostState) -> Described:
     parts = [with_reason(event.state, event.reason)]
     where = f"{event.address}:{event.run}" if event.address and event.run else event.run
     parts += [where] if where else []
@@ -104,26 +81,26 @@ def clock_text(seconds: float) -> str:
 
 
 @describe.register
-def _message(event: Message) -> Described:
+def _message(event: ev.Message) -> Described:
     style = {"error": "failed", "warning": "hang"}.get(event.level, "")
     return Described(event.level, event.text, style, event.instance)
 
 
 @describe.register
-def _notified(event: Notified) -> Described:
+def _notified(event: ev.Notified) -> Described:
     failed = f"  failed: {event.problem}" if event.problem else ""
     style = "failed" if event.problem else "muted"
     return Described("notified", f"{event.text}{failed}", style)
 
 
 @describe.register
-def _lost(event: RecordsLost) -> Described:
+def _lost(event: ev.RecordsLost) -> Described:
     text = f"since record {event.first}: {event.reason}"
     return Described("lost", text, "failed")
 
 
 @describe.register
-def _unknown(event: Unknown) -> Described:
+def _unknown(event: ev.Unknown) -> Described:
     text = "(an event of a newer version, or of a package that is not installed)"
     return Described(event.name, text, "muted")
 
@@ -134,7 +111,7 @@ def engine_text(engine: str, version: str) -> str:
 
 
 @describe.register
-def _instance_state(event: InstanceState) -> Described:
+def _instance_state(event: ev.InstanceState) -> Described:
     text = with_reason(event.state, event.reason)
     if event.restarts:
         text += f"  (restart {event.restarts})"
@@ -142,7 +119,7 @@ def _instance_state(event: InstanceState) -> Described:
 
 
 @describe.register
-def _hello(event: InstanceHello) -> Described:
+def _hello(event: ev.InstanceHello) -> Described:
     words = [engine_text(event.engine, event.version)]
     words += [f"python {event.python}"] if event.python else []
     words += [f"pid {event.pid}"] if event.pid else []
@@ -151,7 +128,7 @@ def _hello(event: InstanceHello) -> Described:
 
 
 @describe.register
-def _stats(event: Stats) -> Described:
+def _stats(event: ev.Stats) -> Described:
     text = (
         f"{several(event.execs, 'exec')}  {format.rate(event.execs_per_sec)}/s  "
         f"corpus {event.corpus:,}  edges {format.count(event.edges)}"
@@ -160,7 +137,7 @@ def _stats(event: Stats) -> Described:
 
 
 @describe.register
-def _synced(event: Synced) -> Described:
+def _synced(event: ev.Synced) -> Described:
     # The next id that will be imported: ids count from 0.
     words = [f"{next_id} of {peer}" for peer, next_id in event.peers.items()]
     text = f"{', '.join(words)} imported"
@@ -168,14 +145,14 @@ def _synced(event: Synced) -> Described:
 
 
 @describe.register
-def _passive(event: PassiveInstance) -> Described:
+def _passive(event: ev.PassiveInstance) -> Described:
     entries = several(event.entries, "entry", "entries")
     text = f"{entries} to import, from {event.source or 'elsewhere'}"
     return Described("passive", text, "imported", event.instance, STATS)
 
 
 @describe.register
-def _resources(event: Resources) -> Described:
+def _resources(event: ev.Resources) -> Described:
     memory = format.size(event.rss)
     processes = several(event.processes, "process", "processes")
     text = f"cpu {event.cpu:.2f}  memory {memory}  {processes}"
@@ -192,26 +169,26 @@ def command_text(command: dict[str, Any]) -> str:
 
 
 @describe.register
-def _issued(event: CommandIssued) -> Described:
+def _issued(event: ev.CommandIssued) -> Described:
     by = f"  by {event.by}" if event.by else ""
     text = f"undo of {event.undoes[0]}" if event.undoes else command_text(event.command)
     return Described("command", f"{text}{by}", "pending", "", COMMANDS)
 
 
 @describe.register
-def _applied(event: CommandApplied) -> Described:
+def _applied(event: ev.CommandApplied) -> Described:
     at = f"  at trial {event.trial:,}" if event.trial >= 0 else ""
     text = f"{event.id}  {event.detail}{at}"
     return Described("done", text, "running", event.instance, COMMANDS)
 
 
 @describe.register
-def _rejected(event: CommandRejected) -> Described:
+def _rejected(event: ev.CommandRejected) -> Described:
     text = f"{event.id}  {event.reason}"
     return Described("rejected", text, "failed", event.instance, COMMANDS)
 
 
 @describe.register
-def _progress(event: CommandProgress) -> Described:
+def _progress(event: ev.CommandProgress) -> Described:
     part = f"  {format.percent(event.part, 1.0)}" if event.part >= 0 else ""
     return Described("progress", f"{event.id}  {event.text}{part}", "pending", "", COMMANDS)

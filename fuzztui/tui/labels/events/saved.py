@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.passive import MUTANT_INPUTS
-from fuzztui.kernel.wire.events import (
-    ComparisonsReported,
-    EntriesSeeded,
-    EntryDescribed,
-    EntrySaved,
-    ExampleSaved,
-    FindingDescribed,
-    FindingSaved,
-    InputShown,
-    SkippedFrames,
-    VerdictsChanged,
-)
+from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.base import format
 from fuzztui.tui.labels.events.base import COMMANDS, SAVED, STATS, Described, describe
 
 
 @describe.register
-def _saved(event: EntrySaved) -> Described:
+def _saved(event: ev.EntrySaved) -> Described:
     sync = "mutants" if event.sync == MUTANT_INPUTS else event.sync
     origin = f"from {sync}" if sync else event.op or "seed"
     parents = f" of {'+'.join(map(str, event.src))}" if event.src else ""
@@ -32,7 +21,7 @@ def _saved(event: EntrySaved) -> Described:
 
 
 @describe.register
-def _described(event: EntryDescribed) -> Described:
+def _described(event: ev.EntryDescribed) -> Described:
     words = [*event.reasons, event.outcome, event.steer]
     text = f"#{event.id}  {' '.join(w for w in words if w)}"
     group = SAVED if event.steer else STATS  # else an echo of a new entry
@@ -40,19 +29,19 @@ def _described(event: EntryDescribed) -> Described:
 
 
 @describe.register
-def _shown(event: InputShown) -> Described:
+def _shown(event: ev.InputShown) -> Described:
     text = f"#{event.row}  {event.form} of {several(event.length, 'character')}"
     return Described("input", text, "muted", event.instance, STATS)
 
 
 @describe.register
-def _seeded(event: EntriesSeeded) -> Described:
+def _seeded(event: ev.EntriesSeeded) -> Described:
     text = f"starts with {several(len(event.origins), 'input')} of other instances"
     return Described("seeds", text, "muted", event.instance, STATS)
 
 
 @describe.register
-def _comparisons(event: ComparisonsReported) -> Described:
+def _comparisons(event: ev.ComparisonsReported) -> Described:
     brought = (
         several(len(event.entries), "entry", "entries"),
         several(len(event.tokens), "token"),
@@ -62,24 +51,24 @@ def _comparisons(event: ComparisonsReported) -> Described:
 
 
 @describe.register
-def _finding(event: FindingSaved) -> Described:
+def _finding(event: ev.FindingSaved) -> Described:
     return Described(event.category, event.file, event.category, event.instance, SAVED)
 
 
 @describe.register
-def _explained(event: FindingDescribed) -> Described:
+def _explained(event: ev.FindingDescribed) -> Described:
     place = f"  at {event.place}" if event.place else ""
     text = f"{event.title or event.signature or event.file}{place}"
     return Described(event.category, text, event.category, event.instance, STATS)
 
 
 @describe.register
-def _example(event: ExampleSaved) -> Described:
+def _example(event: ev.ExampleSaved) -> Described:
     return Described("example", f"{event.file} for pytest", "muted", event.instance, STATS)
 
 
 @describe.register
-def _verdicts(event: VerdictsChanged) -> Described:
+def _verdicts(event: ev.VerdictsChanged) -> Described:
     rows = [f"{row.get('verdict')} {row.get('signature')}" for row in event.findings[:3]]
     rows = rows or [
         f"{row.get('verdict') or 'not accepted'} {row.get('id')}" for row in event.mutants[:3]
@@ -90,6 +79,6 @@ def _verdicts(event: VerdictsChanged) -> Described:
 
 
 @describe.register
-def _frames(event: SkippedFrames) -> Described:
+def _frames(event: ev.SkippedFrames) -> Described:
     text = f"not counted: {', '.join(event.rules)}" if event.rules else "all frames count"
     return Described("frames", text, "muted", "", COMMANDS)
