@@ -1,9 +1,9 @@
 """Is every planted bug that a fleet finds shown once, under the right name and severity?
 
 Three packages of Debian's (``lab/fleet_programs.py``), eight planted bugs in each. A campaign of
-two harnesses on two cores, each fuzzed by four binaries (plain, ASAN, UBSAN, laf). After a third of
-the time all of its processes are killed, after two thirds it is stopped; each time the same command
-continues it.
+two harnesses on two cores, each fuzzed by four binaries (plain, ASAN, UBSAN, CmpLog). After a third
+of the time all of its processes are killed, after two thirds it is stopped; each time the same
+command continues it.
 
     python experiments/fleet_bugs.py --minutes 10
 
@@ -60,8 +60,8 @@ Row = dict[str, Any]
 Lines = dict[tuple[str, int], bool]
 """Whether a line of a file is executed."""
 
-BINARIES = {"main": "build", "s1": "build-asan", "s2": "build-ubsan", "s3": "build-laf"}
-"""The directory of each instance's binary."""
+BINARIES = {"main": "build", "s1": "build-asan", "s2": "build-ubsan", "s3": "build"}
+"""The directory of each instance's binary; one of them has the one for CmpLog besides."""
 
 _BUG = re.compile(r"planted bug (\d+)")
 _FRAME = re.compile(r"^ +#\d+ 0x[0-9a-f]+ in (\S+) (/\S+?):\d", re.MULTILINE)
@@ -74,7 +74,7 @@ def campaign(program: FleetProgram, source: Path, run: Path, minutes: float) -> 
         "campaign": {"name": program.name, "output": str(run), "budget": f"{minutes * 60:g}s",
                      "cores": 2, "seed": 38},
         "target": {"command": ["./program"], "source": str(source), "timeout": "200ms",
-                   "binaries": {"asan": {}, "ubsan": {}, "laf": {}}},
+                   "binaries": {"asan": {}, "ubsan": {}, "cmplog": {}}},
         "engine": {"kind": "afl", "instances": len(BINARIES), "seeds": [str(program.seeds)]},
         "targets": [
             {"name": name, "target": {"build": program.harness(name)}} for name in HARNESSES
@@ -122,7 +122,7 @@ def fuzz(file: Path, run: Path, minutes: float) -> Row:
         while process.poll() is None and not (
             now.get("running_s", 0) >= at * minutes * 60 and now["execs"] > 0
         ):
-            time.sleep(0.5)
+            time.sleep(minutes / 2)
             now = status(run)
         if how == "kill":
             happened["killed_processes"] = killed(run)
@@ -325,7 +325,8 @@ def measure(program: FleetProgram, args: argparse.Namespace) -> Row:
         if found["state"] != "finished":
             raise RunFailed(f"{program.name}: {found['reason']}")
         row = {"subject": program.name, "minutes": args.minutes, **happened,
-               "execs": found["execs"], **compared(program, run)}  # fmt: skip
+               "execs": {target["id"]: target["execs"] for target in found["instances"]},
+               **compared(program, run)}  # fmt: skip
         return {**row, "lines": lines(program, source, run, folder)}
 
 
