@@ -32,7 +32,7 @@ HELD_OUT = LAB / "first" / "held_out"
 PLACES = HELD_OUT / "places.json"
 _DEBIAN = LAB.parent.parent / "sample_campaigns" / "debian"
 _SHARED = [HELD_OUT / name for name in ("bug.h", "driver.c", "Makefile")] + [_DEBIAN / "parser.h"]
-_CODE = {".c", ".h", ".inc"}
+_CODE = {".c", ".h", ".in", ".inc"}
 WITHOUT_AFL = (
     "-D'__AFL_FUZZ_INIT()=' -D'__AFL_INIT()=' -D'__AFL_LOOP(n)=0' -D__AFL_FUZZ_TESTCASE_BUF=0"
     " -D__AFL_FUZZ_TESTCASE_LEN=0"

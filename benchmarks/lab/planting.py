@@ -76,7 +76,7 @@ def _in_c(program: CProgram, work: Path) -> list[Candidate]:
     subprocess.run([made, *inputs.iterdir()], capture_output=True, check=False)
     kept = _linked(program, source, work / "linked")
     found: dict[tuple[str, int], tuple[str, int]] = {}
-    for function, file, line, count in _lines(build):
+    for function, file, line, count in gcov_lines(build):
         at = os.path.relpath(file, source), line
         if at[0] in program.mutated and function in kept:
             found[at] = function, count + found.get(at, (function, 0))[1]
@@ -96,7 +96,7 @@ def _linked(program: CProgram, source: Path, build: Path) -> set[str]:
     return {line.split()[-1] for line in names.splitlines()}
 
 
-def _lines(build: Path) -> Iterator[tuple[str, str, int, int]]:
+def gcov_lines(build: Path) -> Iterator[tuple[str, str, int, int]]:
     """Function, file, line and count of all lines below the source, by gcov."""
     notes = [path.name for path in sorted(build.glob("*.gcno"))]
     said = subprocess.run(
@@ -200,8 +200,8 @@ def _executed(program: PythonProgram, source: Path) -> set[tuple[str, int]]:
     return done
 
 
-def choose(program: CProgram | PythonProgram, work: Path) -> list[Place]:
-    """Five places in different functions, in random order: the bugs from 1 on."""
+def choose(program: CProgram | PythonProgram, work: Path, bugs: int = BUGS) -> dict[str, Place]:
+    """Places by their functions, which differ, in random order: the bugs from 1 on."""
     if isinstance(program, CProgram):
         found = _in_c(program, work)
     else:
@@ -215,9 +215,9 @@ def choose(program: CProgram | PythonProgram, work: Path) -> list[Place]:
         if not isinstance(program, CProgram) or _builds(program, work, place, len(chosen) + 1):
             chosen[function] = place
             print(f"  {len(chosen)} {place.file}:{place.line} {function}: {place.text}")
-        if len(chosen) == BUGS:
+        if len(chosen) == bugs:
             break
-    return list(chosen.values())
+    return chosen
 
 
 def main(names: Sequence[str]) -> None:
@@ -226,7 +226,7 @@ def main(names: Sequence[str]) -> None:
         if not names or program.name in names:
             with tempfile.TemporaryDirectory() as work:
                 found = choose(program, Path(work).resolve())
-            chosen[program.name] = [[p.file, p.line, p.text] for p in found]
+            chosen[program.name] = [[p.file, p.line, p.text] for p in found.values()]
     PLACES.write_text(json.dumps(chosen, indent=1) + "\n")
 
 

@@ -14,7 +14,7 @@ from supervised import Supervised
 from waiting import wait_until
 
 from fuzztui.features.targets.fold import TargetRows, target_rows
-from fuzztui.kernel.model.selectors import WAITS_FOR_TURN
+from fuzztui.kernel.model.selectors import WAITS_FOR_TURN, running_time
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.remote.lock import running
 from fuzztui.kernel.session import LiveClock, Session
@@ -278,6 +278,23 @@ def test_a_target_that_waited_when_the_supervisor_was_killed_runs_again(place: P
         shop.until(lambda s: execs(s)[waiting] > before)
         shop.stop()
         assert not shop.living()
+
+
+def test_targets_finish_their_work_when_the_whole_campaign_has_finished(place: Path) -> None:
+    with SeveralTargets(place, program=True) as shop:
+        shop.start("campaign.budget=4s")
+        state = shop.until(lambda s: s.state == "finished")
+        assert all(f.signature for f in state.findings.values()), "all were run again"
+        assert running_time(state) < 8, "what is left at the end uses no budget"
+        for name in shop.names:
+            part = shop.part_state(name)
+            assert (part.state, part.reason) == ("stopped", "the whole campaign has finished")
+        assert not shop.living()
+        # With more budget the same targets continue.
+        before = execs(state)
+        shop.start("campaign.budget=8s")
+        again = shop.until(lambda s: s.state == "finished" and s.budget_s == 8)
+        assert all(n > before[name] for name, n in execs(again).items())
 
 
 def test_a_target_that_has_finished_stays_finished(place: Path) -> None:

@@ -120,6 +120,17 @@ def test_the_first_finding_and_an_instance_that_failed_are_moments():
     assert any("the worker died 5 times" in moment.text for moment in moments)
 
 
+def test_the_end_counts_groups_and_what_was_not_examined_apart():
+    log = running(1)
+    for n, signature in enumerate(("a", "a", "b", "", "", "")):
+        log.add(ev.FindingSaved("main", "crash", f"crashes/id:{n:06}"))
+        if signature:
+            log.add(ev.FindingDescribed("main", "crash", f"crashes/id:{n:06}", signature))
+    log.add(ev.CampaignEnded("finished", "budget"))
+    (end,) = [moment for moment in story(log.state) if moment.kind == "end"]
+    assert "2 groups of findings; 3 findings not examined yet" in end.text
+
+
 @given(st.integers(0, 10**6))
 def test_any_log_has_a_bounded_story_in_order(seed):
     state = State()

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from fuzztui.kernel.base.text import brief, listed, several, span
 from fuzztui.kernel.model.commands import command_of
-from fuzztui.kernel.model.finding_tallies import groups
+from fuzztui.kernel.model.finding_tallies import groups, tallies
 from fuzztui.kernel.model.gains import Gain, Gains, ranking
 from fuzztui.kernel.model.receipts import receipt_of
 from fuzztui.kernel.model.selectors import ENDED, SEVERAL_TARGETS, fuzzes_mutant, overtime
@@ -107,8 +107,11 @@ def _end(state: State) -> Iterator[Moment]:
     if state.mutants and not state.stage:
         killed = state.mutant_counts.get("killed", 0)
         parts.append(f"{killed:,} of {several(len(state.mutants), 'mutant')} killed")
-    if found := len(groups(state)):
-        parts.append(several(found, "group of findings", "groups of findings"))
+    found = tallies(state).values()
+    if known := sum(of.groups for of in found):
+        parts.append(several(known, "group of findings", "groups of findings"))
+    if left := sum(of.unexamined for of in found):
+        parts.append(f"{several(left, 'finding')} not examined yet")
     yield _moment(state.t, "end", "; ".join(parts), "log")
 
 

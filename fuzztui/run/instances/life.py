@@ -46,6 +46,8 @@ class EndReason:
 
     state: str
     reason: str
+    is_patient: bool = False
+    """Whether services may take their time, although the campaign has not finished."""
 
 
 class LifeContext(Protocol):

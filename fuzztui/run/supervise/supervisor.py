@@ -47,6 +47,7 @@ from fuzztui.run.supervise.phases import CampaignPhases
 from fuzztui.run.supervise.resume import CampaignStartup
 from fuzztui.run.supervise.services import Services, all_services
 from fuzztui.run.supervise.sharing import SHARE_S, RunSharing
+from fuzztui.run.supervise.target_launcher import FINISH, WHOLE_FINISHED
 from fuzztui.run.supervise.tasks import AT_LEAST_S, Tasks
 from fuzztui.run.supervise.write_check import Notice, WriteCheck
 
@@ -153,6 +154,7 @@ class Supervisor:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_signal, signal.Signals(number).name)
         loop.add_signal_handler(signal.SIGHUP, lambda: None)  # survive the terminal
+        loop.add_signal_handler(FINISH, self.end, WHOLE_FINISHED)
         reaper = Reaper(lambda: {life.pid for life in self.lives.values()} | children())
         reaper.start(loop)
         await self._begin()
@@ -180,7 +182,8 @@ class Supervisor:
             self._stop_request.set(end_reason)
         if work := self.pending_work():
             self.record(ev.CampaignState("stopping", f"{end_reason.reason}; {work}".lstrip("; ")))
-        await self._services.finish(is_stopped=end_reason.state == "stopped")
+        is_stopped = end_reason.state == "stopped" and not end_reason.is_patient
+        await self._services.finish(is_stopped=is_stopped)
         await tasks.close()
         await self._services.ended(end_reason.state, end_reason.reason)
         await self._finish()
@@ -266,6 +269,8 @@ class Supervisor:
         if not self.leaving:
             self._stop_request.set(end_reason)
             self.record(ev.CampaignState("stopping", end_reason.reason))
+            if self._campaign.targets:
+                self._clock.stop()  # no budget counts the last findings of the targets
         for life in list(self.lives.values()):
             self.end_one(life, end_reason)
 

@@ -25,6 +25,7 @@ from fuzztui.kernel.wire.events import Message, Stats
 from fuzztui.run.campaign import Campaign, CampaignError, FrozenCampaign, load, write_frozen
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError, prepare_run
 from fuzztui.run.instances.launcher import Launch, Launcher
+from fuzztui.run.instances.life import EndReason
 from fuzztui.run.observe.stats_reader import FileStats, StatsSource
 
 PART_FILE: Final = "supervisor/part.json"
@@ -38,6 +39,13 @@ FIND_AGE: Final = "find_age"
 
 FINISHED: Final = "finished"
 
+FINISH: Final = signal.SIGRTMIN
+"""Sent to a target's supervisor when the whole campaign has finished: it ends its engines, and has
+its last findings run again."""
+
+WHOLE_FINISHED: Final = EndReason("stopped", "the whole campaign has finished", is_patient=True)
+"""Why that supervisor ends its own campaign: it may be started again."""
+
 _CANNOT_START: Final = 1
 _TAIL: Final = 4096
 
@@ -48,8 +56,9 @@ class TargetRuns(Launcher):
     """The supervisors of the targets. They are paused and resumed by signals."""
 
     signals: Mapping[str, int] = {"pause": signal.SIGUSR1, "resume": signal.SIGUSR2}
-    stall_s = 300.0  # a target may be built first
-    grace_s = 60.0  # its engines end, and its last findings are run again
+    stall_s = 300.0  # a target may be built first, and has last findings
+    grace_s = 60.0
+    finish_signal = FINISH
 
     def setup(
         self, campaign: Campaign, run_dir: RunDir, progress: Callable[[str], None]

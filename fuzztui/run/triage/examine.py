@@ -28,6 +28,7 @@ from fuzztui.run.triage.signature import (
     signature,
     signed,
 )
+from fuzztui.run.triage.traps import trapped
 
 MIN_HANG_S = 0.5
 """Minimum seconds before the stack of a hang is read: on a busy machine, programs start slowly."""
@@ -174,6 +175,8 @@ def _reported(report: Report) -> Reproduction:
 async def _signalled(sandbox: Sandbox, outcome: ProcessResult) -> Reproduction:
     name = signal_name(outcome.signal)
     stack = await crash_stack(sandbox, outcome.signal, sandbox.program.crash_limit)
+    if stack and (report := trapped(stack, _detail(_bounded(stack), outcome))):
+        return replace(_reported(report), stack=visible(_bounded(stack), lines=True))
     severity = signalled(name, stack.frames if stack else (), stack.fault if stack else None)
     if stack and relevant_frames(stack.frames):
         found = _verdict(name, name, stack.frames, _bounded(stack), outcome)

@@ -137,6 +137,7 @@ def reported(report: Report) -> Severity:
     if kind.endswith("-param-overlap"):
         return _CLASSES["param-overlap"]
     if report.tool == "UndefinedBehaviorSanitizer":
+        kind = summary[1] if summary else "undefined-behavior"
         if _ACCESS_FOLLOWS.search(report.kind):
             reason = "Memory would be misused next; the report does not say by what access."
             return Severity(UNKNOWN, kind, reason)

@@ -182,10 +182,33 @@ def test_reports_of_undefined_behaviour(tmp_path: Path) -> None:
     assert all_of(program, BY_UBSAN) == BY_UBSAN
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(
+NEEDS_GDB = pytest.mark.skipif(
     shutil.which("gdb") is None or platform.machine() != "x86_64", reason="needs gdb and an x86"
 )
+
+
+@pytest.mark.slow
+@NEEDS_GDB
+def test_traps_of_undefined_behaviour_are_described_as_its_reports(tmp_path: Path) -> None:
+    # As AFL++ 4.04c builds with AFL_USE_UBSAN: a check that fails prints nothing.
+    traps = "-fsanitize-undefined-trap-on-error"
+    program = built(tmp_path, "clang", "-fsanitize=undefined", traps)
+    assert all_of(program, BY_UBSAN) == BY_UBSAN
+    results = {name: examined(program, name, "crash") for name in BY_UBSAN}
+    assert {name: result.title for name, result in results.items()} == {
+        "overflow": "signed integer overflow in main",
+        "shift": "invalid shift in main",
+        "index": "index out of bounds in main",
+    }
+    assert all("t.c:" in result.stack for result in results.values())
+    # One cause is one group, whichever way the program was built.
+    report = built(tmp_path, "clang", "-fsanitize=undefined", "-fno-sanitize-recover=all")
+    assert examined(report, "overflow", "crash").signature == results["overflow"].signature
+    assert examined(report, "trap", "crash").title == "SIGILL in main"
+
+
+@pytest.mark.slow
+@NEEDS_GDB
 def test_where_gdb_stops(tmp_path: Path) -> None:
     program = built(tmp_path, "gcc", "-fstack-protector-all", "-fno-builtin")
     assert all_of(program, BY_GDB) == BY_GDB
