@@ -18,7 +18,7 @@ from fuzztui.cli.repro import repro
 from fuzztui.kernel.model.passive import ORACLE
 from fuzztui.kernel.model.state import Finding, State
 from fuzztui.kernel.wire.commands import Minimise
-from fuzztui.kernel.wire.events import CampaignEnded, FindingSaved, Message
+from fuzztui.kernel.wire.events import PRINTED, CampaignEnded, FindingSaved, Message
 from fuzztui.run.campaign import load, write_frozen
 from fuzztui.run.campaign.rundir import prepare_run
 from fuzztui.run.process.identity import ProcessId, marked
@@ -91,7 +91,8 @@ def test_both_bugs_are_found_told_run_again_and_made_smaller(calc, capsys):
     assert [e.file for e in after[: len(before)]] == [e.file for e in before]
     signatures = [r.signature for r in calc.state().findings.values() if r.instance == ORACLE]
     assert len(signatures) == len(set(signatures)), "one file a cause"
-    assert not [e for e in calc.events(Message) if e.level != "info"]
+    # afl-fuzz itself may warn: of a busy machine, of many seeds.
+    assert not [e for e in calc.events(Message) if e.level != "info" and e.about != PRINTED]
     assert len(calc.events(CampaignEnded)) == 2
 
 
