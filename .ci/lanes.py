@@ -152,6 +152,7 @@ SYNC = (
     "tests/engines/directory",
     "tests/e2e/test_afl_sync.py",
 )
+SIBLINGS = ("tests/machines/siblings", "tests/e2e/test_a*_sibling*.py")
 MERGE = ("tests/machines/merge", "tests/e2e/test_merge_runs.py")
 REPORT = ("tests/tools/report", "tests/cli/test_cli_report.py", "tests/e2e/test_report_run.py")
 JOBS = ("tests/features/jobs", "tests/e2e/test_cluster_*.py")
@@ -244,6 +245,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "fuzztui/machines/sync": SYNC,
     "fuzztui/machines/merge": MERGE,
+    "fuzztui/machines/siblings": SIBLINGS,
     "fuzztui/tools/scaffold": (
         "tests/tools/scaffold",
         "tests/cli/test_cli_init.py",

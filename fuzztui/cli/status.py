@@ -250,7 +250,7 @@ def _instance_lines(
 ) -> list[str]:
     """Return the lines of ``status`` about one instance; ``width``: of the longest name."""
     if i.passive:
-        words = f"{several(i.received, 'entry', 'entries')} of another run: {brief(i.passive)}"
+        words = f"{several(i.received, 'entry', 'entries')} from outside: {brief(i.passive)}"
         return [f"  {brief(i.id):<{width}} {PASSIVE:<10} {words}"]
     state = now.state
     rate = instance_throughput(i, fuzzing_time(state), over=state.state in ENDED, lost=state.lost)

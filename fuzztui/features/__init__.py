@@ -18,6 +18,7 @@ BUILT_IN = (
     "fuzztui.features.jobs:FEATURE",
     "fuzztui.features.targets:FEATURE",
     "fuzztui.machines.hosts:FEATURE",
+    "fuzztui.machines.siblings:FEATURE",
 )
 """These features are asked in this order, then those of installed packages. The order matters:
 constants that choices select (targeting) are fixed before any seed is run (fuzzfirst, corpus)."""

@@ -9,9 +9,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from homes import compiled, write_seeds
+from homes import compiled, logged, write_seeds
 from skipped import needs_afl
 from waiting import DEADLINE_S, wait_until
+
+from fuzztui.kernel.wire.events import FindingDescribed
 
 pytestmark = [
     pytest.mark.slow,
@@ -29,6 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *b, size_t n) {
   if (n > 3 && b[0] == 'c') { x++; if (b[1] == 'r') { x++; if (b[2] == '!') { x++;
     if (b[3] == '!' && !getenv("CALM")) abort(); } } }
   if (n > 12 && !memcmp(b, "hidden-magic", 12)) x += 2;
+  if (n > 12 && !memcmp(b, "their--magic", 12)) x += 3;
   return 0;
 }
 #ifdef WITH_MAIN
@@ -115,3 +118,55 @@ def test_entries_go_both_ways_and_its_crashes_are_findings(home, libfuzzer):
     assert all(name == digest for name, digest in after.items())  # no name of a part is left
     assert hashlib.sha1(b"hidden-magic?").hexdigest() in after
     assert crash.exists()
+
+
+BESIDE = """\
+[campaign]
+output = "run"
+[target]
+command = ["./target"]
+[engine]
+kind = "afl"
+instances = 2
+seeds = ["seeds"]
+[engine.options]
+main = []
+s1 = []
+[[siblings]]
+name = "libfuzzer"
+corpus = "corpus"
+crashes = "artifacts"
+"""
+
+
+def test_a_sibling_of_the_campaign_file(home, libfuzzer):
+    compiled(home.path, HARNESS, "-g", "-DWITH_MAIN", name="target")
+    write_seeds(home.path, b"hidden-magic?")
+    theirs = b"their--magic!"  # which afl-fuzz cannot guess here
+    (home.path / "corpus" / hashlib.sha1(theirs).hexdigest()).write_bytes(theirs)
+    assert libfuzzer("-seed=1").wait(DEADLINE_S) != 0  # at its crash
+    (crash,) = (home.path / "artifacts").iterdir()
+    before = hashes(home.path / "corpus")
+    libfuzzer("-reload=1", CALM="1")
+    wait_until(lambda: "INITED" in (home.path / "libfuzzer.log").read_text(errors="replace"))
+    home.file.write_text(BESIDE)
+    home.detach()
+
+    def row() -> dict[str, object]:
+        return home.status()["siblings"][0]
+
+    wait_until(lambda: [*(home.run / "out/main/queue").glob("*,sync:libfuzzer,*")], home.status)
+    wait_until(lambda: row()["kept"] and row()["exported"] and row()["crashes"] == 1, home.status)
+
+    def described() -> list[str]:
+        found = [e for e in logged(home.run, FindingDescribed) if e.instance == "libfuzzer"]
+        return [e.file for e in found if "LLVMFuzzerTestOneInput" in e.title]
+
+    wait_until(lambda: any(crash.name in file for file in described()), described)
+    wait_until(lambda: "RELOAD" in (home.path / "libfuzzer.log").read_text(errors="replace"))
+    # Ours are there now; its own files stay as they are.
+    after = hashes(home.path / "corpus")
+    assert before.items() <= after.items()
+    assert hashlib.sha1(b"hidden-magic?").hexdigest() in after
+    assert hashlib.sha1(crash.read_bytes()).hexdigest() not in after, "not its crashes"
+    assert "sibling" in home("status", "run")

@@ -5,6 +5,7 @@ from fleet import fleet
 
 from fuzztui.kernel.model.selectors import totals
 from fuzztui.kernel.wire import events as ev
+from fuzztui.machines.siblings.fold import SiblingState
 
 
 @pytest.fixture
@@ -16,7 +17,7 @@ async def test_its_row_says_how_many_entries_there_are(drive, log):
     async with drive(log, size=(160, 40)) as d:
         assert "⇄ 1,234 to import" in d.text()
         d.table.go_to("box_main")
-        await d.until_shows("1,234 entries of another run; this instance never fuzzes")
+        await d.until_shows("1,234 entries from outside; this instance never fuzzes")
         assert "/shared/box_main" in d.text()
 
 
@@ -31,5 +32,14 @@ async def test_it_is_no_part_of_the_campaigns_numbers(drive, log):
 async def test_a_hostile_source_is_escaped(drive, log):
     log.add(ev.PassiveInstance("evil", "a\x1b[31m\u202eb", 3))
     async with drive(log, size=(160, 40), row="evil") as d:
-        await d.until_shows("3 entries of another run")
+        await d.until_shows("3 entries from outside")
         d.assert_lacks("\x1b", "\u202e")
+
+
+async def test_a_sibling_says_what_was_exchanged(drive, log):
+    log.add(SiblingState("box_main", 1500, 1234, 77, 2, 3.0, problem="no\x1b[31m disk"))
+    async with drive(log, size=(160, 40), row="box_main") as d:
+        await d.until_shows("77 exported")
+        await d.until_shows("2 crashes")
+        await d.until_shows("disk")
+        d.assert_lacks("\x1b[31m")

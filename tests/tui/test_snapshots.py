@@ -15,7 +15,8 @@ from sourced import sourced
 from test_yields import compared
 from turnlog import midway, on_target
 
-from fuzztui.kernel.wire.events import CampaignStarted
+from fuzztui.kernel.wire.events import CampaignStarted, PassiveInstance
+from fuzztui.machines.siblings.fold import SiblingState
 from fuzztui.tui.frame.box import BoxScreen
 
 NARROW, USUAL, VAST = (80, 24), (120, 40), (220, 60)
@@ -38,6 +39,11 @@ def text_engine(instances):
 
 def hosts(many, each, *lost):
     return lambda: hosted(many, each, lost=lost)
+
+
+def with_sibling():
+    log = fleet(2).add(PassiveInstance("libfuzzer", "/lf/corpus", 118))
+    return log.add(SiblingState("libfuzzer", 130, 118, 77, 2, 600.0))
 
 
 MAIN, THREE = ("main",), ("main", "s1", "s2")
@@ -64,6 +70,7 @@ PICTURES = {
     "afl-80x24": Picture(NARROW, fleet, "j", "0:15:00"),
     "afl-220x60": Picture(VAST, fleet, "j", "0:15:00"),
     "afl-two-80x24": Picture(NARROW, partial(fleet, 2), "j", "0:15:00"),
+    "sibling-120x40": Picture(USUAL, with_sibling, "jjj", "exchanged"),
     "watched-120x40": Picture(USUAL, partial(fleet, watched=True), "j", "0:15:00", WATCHED),
     "watched-80x24": Picture(NARROW, partial(fleet, watched=True), "j", "0:15:00", WATCHED),
     "targets-80x24": Picture(NARROW, partial(fleets, 3), shows="0:00:10", options=WATCHED),

@@ -13,7 +13,7 @@ import tomli
 import tomli_w
 
 from fuzztui.kernel.base.files import open_regular
-from fuzztui.kernel.wire.finding_kinds import FOLDERS
+from fuzztui.kernel.wire.finding_kinds import CRASHES, FOLDERS
 from fuzztui.machines.merge.parts import PARTS, RunPart
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.observe.passive import source_of
@@ -60,11 +60,11 @@ def _campaign(parts: Sequence[RunPart], output: Path) -> str:
 
 
 def _instances(run: RunDir) -> Iterator[str]:
-    """The instances with files; not those with the entries of other runs."""
+    """The instances with files; not those with the entries of other runs, without findings."""
     for name in sorted(os.listdir(run.out)):  # noqa: PTH208 - names only
         path = run.instance(name)
         is_one = not name.startswith(".") and path.is_dir() and not path.is_symlink()
-        if is_one and source_of(str(path)) is None:
+        if is_one and (source_of(str(path)) is None or (path / CRASHES).is_dir()):
             yield name
 
 

@@ -24,6 +24,7 @@ SYNCED: Final = ".synced"
 _MAX_FILL: Final = 200_000
 _MAX_ID: Final = 100_000_000
 _BATCH: Final = 200
+_BATCH_BYTES: Final = 16 << 20
 _NEW: Final = ".new-"
 _FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
 _U32: Final = struct.Struct("<I")
@@ -69,6 +70,10 @@ class QueueWriter:
                 self.files[number] = SharedName(name, number)
         self._next = max(self._next, until)
 
+    def has(self, content: str) -> bool:
+        """Whether a file with this hash is there, or will be after :meth:`flush`."""
+        return content in self.sums or any(name.sum == content for name, _ in self._waiting)
+
     def put(self, data: bytes, content: str, of: str = "", op: str = "") -> int:
         """Write a file under the next id, which is returned; it is there after :meth:`flush`.
 
@@ -78,7 +83,8 @@ class QueueWriter:
         name = SharedName(shared_name(number, content, of, op), number, content, of)
         self._waiting.append((name, data))
         self._next += 1
-        if len(self._waiting) >= _BATCH:
+        waiting = sum(len(one) for _, one in self._waiting)
+        if len(self._waiting) >= _BATCH or waiting > _BATCH_BYTES:
             self.flush()
         return number
 

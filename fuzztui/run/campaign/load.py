@@ -125,6 +125,9 @@ class _Loader:
         self, overrides: list[str], kind: str, hosts: list[str], changes: Mapping[str, Any]
     ) -> FrozenCampaign:
         tables = merged(self._read(), changes)
+        for name, table in tables.items():
+            if isinstance(table, list) and (name == TARGETS or _is_by_name(name)):
+                tables[name] = self._by_name(name, table)
         for override in overrides:
             self._override(tables, override)
         for host in hosts:
@@ -164,7 +167,8 @@ class _Loader:
             own_table = feature_tables().get(name)
             if own_table and name not in tables and not own_table.is_implied(given_kind):
                 continue
-            frozen[name], resolved[name] = self.checked(name, keys, tables.get(name, {}))
+            checked = self._named if _is_by_name(name) else self.checked
+            frozen[name], resolved[name] = checked(name, keys, tables.get(name, {}))
         hosts_found: dict[str, Any] = {}
         if HOSTS in tables:
             frozen[HOSTS], hosts_found = self._hosts(tables[HOSTS])
@@ -184,6 +188,8 @@ class _Loader:
             self.problem(TARGETS, f"has several targets, so that no engine {kind} can replace all")
         if HOSTS in tables:
             self.problem(HOSTS, "several targets run on one machine; remove [hosts] or --host")
+        for name in filter(_is_by_name, tables):
+            self.problem(name, f"is of one target; write [[{TARGETS}.{name}]] below its entry")
         self._stop_if_wrong()
         frozen: Tables = {"target": {}, "engine": {}}
         resolved: Tables = {"target": {}, "engine": {"kind": TARGETS, "instances": 0}}
@@ -201,8 +207,7 @@ class _Loader:
         self._stop_if_wrong()
         self.keys = frozenset(f"{n}.{key}" for n in own_tables() for key in tables.get(n, ()))
         campaign = self._campaign(frozen, resolved, {})
-        lines = part_lines(self.text if self.text is not None else self._file_text())
-        parts, frozen[TARGETS] = TargetParts(self, load, lines).make(
+        parts, frozen[TARGETS] = TargetParts(self, load).make(
             tables, frozen["campaign"], campaign.output
         )
         self._stop_if_wrong()
@@ -338,18 +343,45 @@ class _Loader:
 
     def _hosts(self, table: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """The frozen and the resolved tables of the hosts, by address."""
-        frozen: dict[str, Any] = {}
-        resolved: dict[str, Any] = {}
         if not table:
             self.problem(HOSTS, 'names no host; add one ("user@box" = {}), or remove the table')
-        for address, keys in table.items():
-            dotted = f"{HOSTS}.{address}"
-            if problem := address_problem(address):
-                self.problem(dotted, f"{address!r} {problem}")
-            elif not isinstance(keys, dict):
-                self.problem(dotted, f"{keys!r} is not a table; write {{ instances = 4 }}")
+        good = {address: keys for address, keys in table.items() if not address_problem(address)}
+        for address in (address for address in table if address not in good):
+            self.problem(f"{HOSTS}.{address}", f"{address!r} {address_problem(address)}")
+        return self._named(HOSTS, HOST, good)
+
+    def _by_name(self, table: str, found: list[Any]) -> Any:
+        """The entries of ``[[TABLE]]`` by their names, each with its line."""
+        if not all(isinstance(entry, dict) for entry in found):
+            return found  # refused as no table
+        lines = part_lines(self._file_text() if self.text is None else self.text, table)
+        named: dict[str, Any] = {}
+        for number, entry in enumerate(found, start=1):
+            name = entry.get("name")
+            is_own = isinstance(name, str) and name not in named
+            dotted = f"{table}.{name if is_own else number}"
+            self.lines |= {dotted: lines[number - 1]} if number <= len(lines) else {}
+            if is_own:
+                named[name] = entry
             else:
-                frozen[address], resolved[address] = self.checked(dotted, HOST, keys)
+                wrong = "is missing" if name is None else f"{name!r} is no text, or is there twice"
+                text = f"{wrong}; give each [[{self.prefix}{table}]] a name of its own"
+                self.problem(f"{dotted}.name", text)
+        return named
+
+    def _named(
+        self, table: str, keys: Sequence[Key], named: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The frozen and the resolved tables of a table that has some, by their names."""
+        frozen: dict[str, Any] = {}
+        resolved: dict[str, Any] = {}
+        for name, values in named.items():
+            dotted = f"{table}.{name}"
+            if isinstance(values, dict):
+                frozen[name], resolved[name] = self.checked(dotted, keys, values)
+            else:
+                takes = ", ".join(key.name for key in keys)
+                self.problem(dotted, f"{values!r} is not a table of keys; it takes: {takes}")
         return frozen, resolved
 
     def checked(
@@ -584,6 +616,11 @@ class _Loader:
 
     def _line_if_none(self, problem: Problem) -> int:
         return 0 if not problem.key or problem.key in self.overridden else MAX_FILE_SIZE
+
+
+def _is_by_name(table: str) -> bool:
+    own = feature_tables().get(table)
+    return own is not None and own.by_name
 
 
 def _kinds_with(table: str, key: str) -> list[str]:

@@ -56,6 +56,9 @@ class CampaignTable:
     keys: Sequence[Key]
     of_hub: bool = False
     """Whether hosts of the campaign do not get the table."""
+    by_name: bool = False
+    """Whether it is written ``[[NAME]]``, once for each object that it describes. ``name`` is one
+    of its keys, by which :meth:`Campaign.table` and the frozen copy have the tables."""
 
     def keys_for(self, kind: EngineKind | None) -> Sequence[Key] | None:
         """Return the keys for an engine kind (None: AFL++); None: the kind has no such table."""
@@ -207,7 +210,7 @@ def feature_tables() -> dict[str, CampaignTable]:
             exists = ValueError(f"there is a table [{table.name}] already")
             raise PluginError(feature.fault(feature.table, exists))
         if feature not in own_features():
-            its = table.name, table.title, table.keys, table.of_hub
+            its = table.name, table.title, table.keys, table.of_hub, table.by_name
             table = _PackageTable(*its, feature, table)
         found[table.name] = table
     return found

@@ -12,18 +12,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fuzztui.kernel.base.suggest import near
-from fuzztui.kernel.model.passive import OURS
 from fuzztui.run.campaign.files import is_pyproject
 from fuzztui.run.campaign.model import FROZEN, CampaignError, FrozenCampaign, Problem, TargetPart
 from fuzztui.run.campaign.schema import HOSTS, TARGET_PART, TARGETS, Key, table_names
-from fuzztui.run.campaign.table import feature_tables
+from fuzztui.run.campaign.table import CampaignLoad, feature_tables
 
 MAX_TARGETS = 200
-
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,23}")
-"""Names are names of instances, of which AFL++ allows few characters."""
-
-_HEADER = re.compile(r"^\s*\[\[\s*(?:tool\.fuzztui\.)?targets\s*\]\]", re.MULTILINE)
 
 _OWN_KEYS = {key.name for key in TARGET_PART}
 
@@ -40,16 +34,12 @@ class LoadOne(Protocol):
         """Raise :class:`CampaignError` with all problems."""
 
 
-class Loading(Protocol):
+class Loading(CampaignLoad, Protocol):
     """The load of the file of the whole campaign."""
 
     path: Path
     cwd: Path
     problems: list[Problem]
-    run: Path | None
-
-    def problem(self, dotted: str, text: str) -> None:
-        """Note what is wrong with a key: the campaign is refused."""
 
     def checked(
         self, name: str, keys: Sequence[Key], table: dict[str, Any]
@@ -63,25 +53,17 @@ def own_tables() -> list[str]:
     return ["campaign", "stop", *of_hub]
 
 
-def part_lines(text: str) -> list[int]:
-    """Return the lines (from 1) on which the entries of ``[[targets]]`` begin, in their order."""
-    return [text.count("\n", 0, found.end()) + 1 for found in _HEADER.finditer(text)]
-
-
-def entries(found: object) -> list[dict[str, Any]] | None:
-    """Return the entries of ``[[targets]]``, or of the table of a frozen copy; None: neither."""
-    if isinstance(found, dict):
-        found = [{"name": k, **v} if isinstance(v, dict) else v for k, v in found.items()]
-    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
-        return None
-    return found
+def part_lines(text: str, name: str = TARGETS) -> list[int]:
+    """Return the lines (from 1) on which the entries of ``[[NAME]]`` begin, in their order."""
+    header = re.compile(rf"^\s*\[\[\s*(?:tool\.fuzztui\.)?{name}\s*\]\]", re.MULTILINE)
+    return [text.count("\n", 0, found.end()) + 1 for found in header.finditer(text)]
 
 
 class TargetParts:
-    """Makes the targets of one campaign. ``lines``: of the entries; may be empty."""
+    """Makes the targets of one campaign."""
 
-    def __init__(self, load: Loading, load_one: LoadOne, lines: Sequence[int]) -> None:
-        self._load, self._load_one, self._lines = load, load_one, lines
+    def __init__(self, load: Loading, load_one: LoadOne) -> None:
+        self._load, self._load_one = load, load_one
 
     def make(
         self, tables: Mapping[str, Any], campaign: Mapping[str, Any], output: Path
@@ -90,8 +72,9 @@ class TargetParts:
 
         ``campaign``: the frozen table of the whole campaign, whose run is ``output``.
         """
-        found = entries(tables[TARGETS])
-        if not found or len(found) > MAX_TARGETS:
+        found = tables[TARGETS]
+        is_table = isinstance(found, dict) and all(isinstance(e, dict) for e in found.values())
+        if not is_table or not 0 < len(found) <= MAX_TARGETS:
             self._load.problem(
                 TARGETS,
                 f"has from 1 to {MAX_TARGETS} entries, each with a header [[targets]] and a name",
@@ -100,20 +83,16 @@ class TargetParts:
         parts: dict[str, TargetPart] = {}
         frozen: dict[str, Any] = {}
         base = {n: t for n, t in tables.items() if n not in (*own_tables(), TARGETS)}
-        for number, entry in enumerate(found):
-            own, values = self._own_keys(number, entry)
-            name = values.get("name")
-            if not isinstance(name, str):
-                continue
-            if wrong := _name_problem(name, parts):
-                self._note(number, "name", wrong)
-                continue
+        for name, entry in found.items():
+            noted = len(self._load.problems)
+            table = {k: v for k, v in entry.items() if k in _OWN_KEYS} | {"name": name}
+            own, values = self._load.checked(f"{TARGETS}.{name}", TARGET_PART, table)
             changes = {k: v for k, v in entry.items() if k not in _OWN_KEYS}
-            if not self._are_tables(number, changes):
+            if len(self._load.problems) > noted or not self._are_tables(name, changes):
                 continue
             shared = {k: campaign[k] for k in _OF_CAMPAIGN if k in campaign}
             shared |= {"name": name, "output": str(output / TARGETS / name)}
-            if (one := self._one(number, values, base, changes, shared)) is None:
+            if (one := self._one(name, values, base, changes, shared)) is None:
                 continue
             parts[name] = TargetPart(name, values["weight"], one)
             kept = {k: v for k, v in one.frozen["campaign"].items() if k not in _OF_CAMPAIGN}
@@ -121,41 +100,24 @@ class TargetParts:
             frozen[name] = {**weight, **one.frozen, "campaign": kept}
         return tuple(parts.values()), frozen
 
-    def _own_keys(
-        self, number: int, entry: Mapping[str, Any]
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the frozen and the resolved values of an entry's own keys; none if any is wrong.
-
-        What is wrong is noted at the line of this entry, not of the first one.
-        """
-        problems = self._load.problems
-        noted = len(problems)
-        given = {k: v for k, v in entry.items() if k in _OWN_KEYS}
-        found = self._load.checked(TARGETS, TARGET_PART, given)
-        wrong = problems[noted:]
-        del problems[noted:]
-        for problem in wrong:
-            self._note(number, problem.key.removeprefix(f"{TARGETS}."), problem.text)
-        return ({}, {}) if wrong else found
-
-    def _are_tables(self, number: int, changes: Mapping[str, Any]) -> bool:
+    def _are_tables(self, name: str, changes: Mapping[str, Any]) -> bool:
         """Whether an entry's other keys are tables that a target may have; note what is wrong."""
         noted = len(self._load.problems)
         given = changes.get("campaign")
         of_whole = {*_OF_CAMPAIGN, "cores"}.intersection(given if isinstance(given, dict) else ())
         for key in sorted(of_whole) if self._load.run is None else ():
             text = "is of the whole campaign; move it to [campaign] of the file"
-            self._note(number, f"campaign.{key}", text)
+            self._note(name, f"campaign.{key}", text)
         for key, value in changes.items():
             if key not in _part_tables():
-                self._note(number, key, _unknown(key))
-            elif not isinstance(value, dict):
-                self._note(number, key, f"{value!r} is not a table; write [{TARGETS}.{key}]")
+                self._note(name, key, _unknown(key))
+            elif not isinstance(value, dict | list):  # the target's own load refuses a list
+                self._note(name, key, f"{value!r} is not a table; write [{TARGETS}.{key}]")
         return len(self._load.problems) == noted
 
     def _one(
         self,
-        number: int,
+        name: str,
         values: Mapping[str, Any],
         base: Mapping[str, Any],
         changes: Mapping[str, Any],
@@ -171,12 +133,12 @@ class TargetParts:
                 file = self._load.path.absolute().parent / Path(named).expanduser()
                 is_this = file.samefile(self._load.path)
             except RuntimeError:
-                self._note(number, "file", f"{named!r}: there is no such user")
+                self._note(name, "file", f"{named!r}: there is no such user")
                 return None
             except OSError:  # there is no such file, which its load reports
                 is_this = False
             if is_this:
-                self._note(number, "file", "is this file; name the target's own campaign file")
+                self._note(name, "file", "is this file; name the target's own campaign file")
                 return None
             text = None
         else:
@@ -191,18 +153,15 @@ class TargetParts:
                 if text is None and problem.origin.startswith(str(file)):
                     self._load.problems.append(problem)  # its line is of the target's own file
                 else:
-                    self._note(number, problem.key, problem.text)
+                    self._note(name, problem.key, problem.text)
             return None
         if HOSTS in one.frozen:
-            self._note(number, HOSTS, "remove [hosts]: several targets run on one machine")
+            self._note(name, HOSTS, "remove [hosts]: several targets run on one machine")
         return one
 
-    def _note(self, number: int, key: str, text: str) -> None:
-        """Note what is wrong with an entry: at the line where the entry begins."""
-        path = self._load.path
-        line = self._lines[number] if number < len(self._lines) else 0
-        origin = f"{path}:{line}" if line else str(path)
-        self._load.problems.append(Problem(origin, f"{TARGETS}.{key}", text))
+    def _note(self, name: str, key: str, text: str) -> None:
+        """Note what is wrong with an entry, at the line where the entry begins."""
+        self._load.problem(f"{TARGETS}.{name}.{key}", text)
 
 
 def merged(*tables: Mapping[str, Any]) -> dict[str, Any]:
@@ -213,16 +172,6 @@ def merged(*tables: Mapping[str, Any]) -> dict[str, Any]:
             both = isinstance(table, dict) and isinstance(found.get(name), dict)
             found[name] = {**found[name], **table} if both else table
     return found
-
-
-def _name_problem(name: str, taken: Mapping[str, object]) -> str:
-    if not _NAME.fullmatch(name):
-        return f"{name[:40]!r} is not a name: use up to 24 letters, digits, _ and -, no - at first"
-    if name in OURS:
-        return f"{name!r} is a name of fuzztui's own; give the target another one"
-    if name in taken:
-        return f"{name!r} is the name of two targets; give each its own"
-    return ""
 
 
 def _part_tables() -> set[str]:

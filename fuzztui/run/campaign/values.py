@@ -399,7 +399,7 @@ def _arguments(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     return value, value
 
 
-_INSTANCE = re.compile(r"[A-Za-z0-9_-]{1,24}")
+_INSTANCE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,23}")
 """The names that every afl-fuzz of AFL++ 4 accepts."""
 
 
@@ -420,12 +420,17 @@ def _names(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     _strings(key, value, base)
     if wrong_one := next((name for name in value if not _INSTANCE.fullmatch(name)), ""):
         raise ValueError(
-            f"{wrong_one!r} is not a name of up to 24 letters, digits, dashes, underscores"
+            f"{wrong_one!r} is not a name of up to 24 letters, digits, _ and -, with no - at first"
         )
     if double := next((name for name in value if value.count(name) > 1), ""):
         raise ValueError(f"{double!r} is there twice")
     if taken := next((name for name in value if name in {ADDED, *OURS}), ""):
         raise ValueError(f"{taken!r} is a directory of fuzztui in each run; choose another name")
+    return value, value
+
+
+def _name(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    _names(key, [value], base)
     return value, value
 
 
@@ -559,6 +564,7 @@ TYPES: Final = {
     "files": ValueType("a list of files that exist", _many_paths(*_FILE), _TEXTS),
     "directories": ValueType("a list of directories that exist", _many_paths(*_DIRECTORY), _TEXTS),
     "output": ValueType("a path; it is created", _made(*_DIRECTORY), TEXT),
+    "later": ValueType("a directory, which need not exist yet", _made(*_DIRECTORY), TEXT),
     "filename": ValueType(
         "a path of a file; it is created", _made("a regular file", Path.is_file), TEXT
     ),
@@ -593,6 +599,7 @@ TYPES: Final = {
     "names": ValueType(
         "a list of names of letters, digits, dashes and underscores", _names, _TEXTS
     ),
+    "name": ValueType("a name of letters, digits, dashes and underscores", _name, TEXT),
     "part": ValueType(
         "a number from 0 to 1", _part, {"type": "number", "minimum": 0, "maximum": 1}
     ),

@@ -46,6 +46,11 @@ class QueueReader:
         """Whether the last listing has names left."""
         return self._listing.behind
 
+    @property
+    def problem(self) -> str:
+        """Why the directory cannot be listed; an empty string if it can."""
+        return self._listing.problem
+
     def entries(self, limit: int, *, last: bool = False) -> Iterator[Found]:
         """Yield new and changed entries.
 

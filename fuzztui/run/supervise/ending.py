@@ -81,8 +81,8 @@ def spent(campaign: Campaign, state: State, running_s: float) -> str:
 
 def _crashed(campaign: Campaign, state: State) -> str:
     """Return that ``stop.crashes`` is reached, as text; an empty string if it is not."""
-    every = state.instances.values()  # but for seeds that crash: the user has these
-    crashes = sum(instance.crash_files for instance in every if instance.id != SEEDS)
+    every = state.instances.values()  # but for those of seeds and siblings: the user has these
+    crashes = sum(i.crash_files for i in every if not (i.passive or i.id == SEEDS))
     if campaign.stop_crashes and crashes >= campaign.stop_crashes:
         found = "1 crash was" if crashes == 1 else f"{crashes} crashes were"
         return f"{found} found (stop.crashes = {campaign.stop_crashes})"

@@ -34,7 +34,7 @@ def markdown(page: str) -> str:
         "has those of that file, else those of this file; its own keys count before them.",
     )
     for name, table in feature_tables().items():
-        title = f"`[{name}]`: {table.title}"
+        title = f"`[[{name}]]`: {table.title}" if table.by_name else f"`[{name}]`: {table.title}"
         if name in common:
             out += _section(title, common[name])
             continue

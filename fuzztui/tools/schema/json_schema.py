@@ -20,6 +20,7 @@ from fuzztui.run.campaign.schema import (
     table_names,
     tables_for,
 )
+from fuzztui.run.campaign.table import feature_tables
 from fuzztui.run.campaign.values import TEXT, Schema, table_of, type_of
 
 DRAFT: Final = "http://json-schema.org/draft-07/schema#"
@@ -52,6 +53,13 @@ def _table(keys: Sequence[Key]) -> Schema:
     }
 
 
+def _of_table(name: str, keys: Sequence[Key]) -> Schema:
+    one, own = _table(keys), feature_tables().get(name)
+    if own is None or not own.by_name:
+        return one
+    return {"anyOf": [{"type": "array", "items": one}, table_of(one)]}  # a frozen copy has names
+
+
 def document() -> Schema:
     """Return the schema of a campaign file.
 
@@ -65,7 +73,7 @@ def document() -> Schema:
         "type": "object",
         "properties": {
             **{name: {"type": "object"} for name in table_names()},
-            **{name: _table(keys) for name, keys in common_tables().items()},
+            **{name: _of_table(name, keys) for name, keys in common_tables().items()},
             HOSTS: table_of(_table(HOST)) | {"minProperties": 1},
             "engine": {
                 "type": "object",
@@ -93,6 +101,7 @@ def _targets() -> Schema:
     """Return the schema of ``[[targets]]``: entries with keys of their own, and any tables."""
     one = _table(TARGET_PART)
     tables: Schema = {name: {"type": "object"} for name in (*table_names(), "campaign", "stop")}
+    tables |= {name: {} for name, own in feature_tables().items() if own.by_name}
     return {
         "type": "array",
         "minItems": 1,

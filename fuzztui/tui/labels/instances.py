@@ -61,7 +61,7 @@ def facts(instance: Instance, state: State, status: Status) -> Iterator[Fact]:
     if instance.id == SEEDS:
         yield fact("", "seeds on which the target fails; this instance never fuzzes", "muted")
     if instance.passive:
-        words = f"{several(instance.received, 'entry', 'entries')} of another run"
+        words = f"{several(instance.received, 'entry', 'entries')} from outside"
         yield fact("", f"{words}; this instance never fuzzes", "muted")
         yield fact("from", instance.passive)
     if instance.reason:

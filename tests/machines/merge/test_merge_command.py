@@ -10,8 +10,9 @@ from merged_runs import events
 from fuzztui.cli.output import DAMAGED, DONE, FAILED, NOT_RUNNING, USAGE
 from fuzztui.kernel.log.files import SEALED
 from fuzztui.kernel.log.reader import LogReader
-from fuzztui.kernel.wire.events import CommandApplied, CommandIssued
+from fuzztui.kernel.wire.events import CommandApplied, CommandIssued, EntrySaved, FindingSaved
 from fuzztui.machines.merge import merged_files
+from fuzztui.machines.siblings.fold import SiblingState
 from fuzztui.run.observe.passive import make_passive
 
 
@@ -86,6 +87,22 @@ def test_files_are_copied_and_imports_name_the_copies(make, ask, status, tmp_pat
     ]
     assert ("1_main", "1_s1") in imported
     assert ("2_s1", "2_main") in imported
+
+
+def test_siblings_stay_apart_with_their_findings(make, ask, status, tmp_path):
+    runs = []
+    for n in (1, 2):
+        own = [
+            SiblingState("lf", 3, 3),
+            EntrySaved("main", 2, "queue/id:000002,sync:lf,src:000000", sync="lf"),
+            FindingSaved("lf", "crash", "crashes/id:000000"),
+        ]
+        runs.append(make(f"c-{n}", [*events(1e9 + n), *own]))
+        make_passive(runs[-1] / "out/lf", "corpus")
+    ask("merge", *runs, "-o", tmp_path / "m")
+    rows = status(tmp_path / "m")["siblings"]
+    assert [(row["instance"], row["kept"]) for row in rows] == [("1_lf", 1), ("2_lf", 1)]
+    assert (tmp_path / "m/out/2_lf/crashes/id:000000").exists()
 
 
 def test_killed_wins_whoever_says_so_last(make, ask, status, tmp_path):

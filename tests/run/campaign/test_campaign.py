@@ -262,7 +262,7 @@ def test_key_lines_sees_through_strings_and_arrays():
     assert key_lines(text) == {"a": 1, "t": 5, "t.q k.z": 6, "t.last": 9}
 
 
-OPTIONAL = {"notify", "mutants", "oracle", "text", "cluster"}
+OPTIONAL = {"siblings", "notify", "mutants", "oracle", "text", "cluster"}
 
 
 def test_the_documented_keys_are_the_accepted_ones():

@@ -93,6 +93,8 @@ def origin_text(entry: Entry, parent: ParentEntry | None) -> str:
 
 
 def transferred_text(row: Entry | Finding) -> str:
-    """Return the origin of a row that was transferred from a mutant."""
+    """Return the origin of a row that was transferred from a mutant, or imported from a peer."""
     number = f", its #{row.src[0]}" if row.src else ""
-    return f"transferred from a {origin_of(row)}{number}"
+    is_transferred = MUTANT_INPUTS in (row.instance, row.sync)
+    verb = "transferred from a" if is_transferred else "imported from"
+    return f"{verb} {origin_of(row)}{number}"

@@ -11,7 +11,7 @@ TARGETS = SEVERAL_TARGETS
 TARGET_PART = (
     Key(
         "name",
-        "string",
+        "name",
         "The name of the target on screens and in commands; letters, digits, `_` and `-`.",
         required=True,
     ),

@@ -1,0 +1,150 @@
+"""One sibling: what it has written becomes entries of a passive instance, ours become its files.
+
+The passive instance has the sibling's name, and engines import from it as from any peer: they
+decide what they keep. A content that has gone one way never goes back. Files of the other fuzzer
+are untrusted: only regular files of 1 byte to 1 MiB are read, no links. Blocking.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from fuzztui.kernel.base.atomic import publish_bytes
+from fuzztui.kernel.base.files import read_if_regular
+from fuzztui.kernel.base.text import visible
+from fuzztui.kernel.wire.events import FindingSaved
+from fuzztui.kernel.wire.finding_kinds import CRASH, CRASHES
+from fuzztui.machines.sync.names import digest
+from fuzztui.machines.sync.peers import MAX_BYTES
+from fuzztui.machines.sync.queues import QueueWriter, imported_until
+from fuzztui.run.campaign.rundir import RunDir
+from fuzztui.run.observe.passive import make_passive
+from fuzztui.run.observe.queues import Found, QueueReader
+from fuzztui.tools.export.corpus import FORMATS, name_of
+
+AT_ONCE: Final = 1000
+"""Files of one directory that a pass reads or writes; the others follow in the next passes."""
+
+MOST: Final = {"corpus": 200_000, "crashes": 2000}
+"""Inputs that are taken: each costs memory here and in the engines, each crash is run again."""
+
+_MAX_JOURNAL: Final = 64 << 20
+
+
+class SiblingExchange:
+    """The exchange of a run with one sibling. Raises OSError if its files cannot be made.
+
+    :param sibling: its table of the campaign.
+    :param importer: the instance whose entries are exported.
+    :param has_triage: whether the supervisor runs findings again (AFL++). If not, the engine runs
+        the sibling's crashes itself, when it imports them.
+    """
+
+    def __init__(
+        self, run: RunDir, sibling: dict[str, Any], importer: str, *, has_triage: bool
+    ) -> None:
+        self._table, self._name = sibling, str(sibling["name"])
+        self._importer = run.instance(importer)
+        directory = run.instance(self._name)
+        self._journal = directory / ".exported"
+        directory.mkdir(mode=0o700, exist_ok=True)
+        if any(directory.iterdir()) and not self._journal.exists():
+            text = "is no sibling's directory; give the sibling in [[siblings]] another name"
+            raise FileExistsError(errno.EEXIST, text, str(directory))
+        self._journal.touch(mode=0o600)
+        make_passive(directory, sibling["corpus"])
+        self._queue = QueueWriter(directory)
+        self._saved = QueueWriter(directory, CRASHES) if has_triage else self._queue
+        self._queue.fill(imported_until(run.out, self._name))
+        lines = (read_if_regular(self._journal, _MAX_JOURNAL) or b"").decode("ascii", "replace")
+        self._own = set(lines.split())
+        """Hashes of the importer's entries that are in the sibling's corpus."""
+        self._exported = len(self._own)
+        self._waiting: deque[str] = deque()
+        self._queues = {"corpus": self._queue, "crashes": self._saved}
+        self._readers: dict[str, QueueReader] = {}
+        self._read = dict.fromkeys(self._queues, 0)
+        """Inputs that were read in its corpus (without exported ones), and in its crashes."""
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """The counts of its :class:`~fuzztui.machines.siblings.fold.SiblingState`."""
+        files, crashes = self._read.values()
+        behind = any(reader.behind for reader in self._readers.values())
+        known = {"imported": len(self._queue.sums), "exported": self._exported}
+        return {"files": files, "crashes": crashes, "behind": behind, **known}
+
+    @property
+    def findings(self) -> list[FindingSaved]:
+        """Its crashes that the supervisor runs again."""
+        saved = () if self._saved is self._queue else self._saved.files.values()
+        kind = CRASH.category
+        return [FindingSaved(self._name, kind, f"{CRASHES}/{f.name}", f.id) for f in saved]
+
+    def entry(self, file: str) -> None:
+        """Note a new entry of the importer: ``file`` relative to its directory."""
+        if self._table["export"]:
+            self._waiting.append(file)
+
+    def go(self) -> str:
+        """Export and import once. Returns what is wrong now; an empty string if nothing is."""
+        try:
+            # Otherwise an own entry could come back, because its hash is not known yet.
+            if not Path(self._table["corpus"]).is_dir() or self._export():
+                self._import()
+            return visible(next(filter(None, map(self._problem, MOST)), ""))
+        except OSError as e:
+            self._readers.clear()  # from the start: what was read may not be written
+            return visible(f"{e.filename or self._name}: {e.strerror or e}; tried again")
+
+    def _problem(self, key: str) -> str:
+        """Why not all is read in one of its directories."""
+        path = self._table[key]
+        if path and not Path(path).is_dir():
+            return f"{path}: there is no such directory now; waiting for it"
+        if self._read[key] >= MOST[key]:
+            return f"{path}: has more than {MOST[key]:,} inputs; no more of them are taken"
+        return self._readers[key].problem if key in self._readers else ""
+
+    def _export(self) -> bool:
+        """Write new entries into its corpus; return whether none is left. Raises OSError."""
+        for _ in range(min(AT_ONCE, len(self._waiting))):
+            data = read_if_regular(self._importer / self._waiting[0], MAX_BYTES + 1)
+            content = digest(data or b"")
+            if data and len(data) <= MAX_BYTES and content not in self._own:
+                file = Path(self._table["corpus"]) / name_of(data, FORMATS[0])
+                if not (self._queue.has(content) or os.path.lexists(file)):
+                    publish_bytes(file, data)
+                    with self._journal.open("a") as journal:
+                        journal.write(f"{content}\n")
+                    self._exported += 1
+                self._own.add(content)
+            self._waiting.popleft()
+        return not self._waiting
+
+    def _import(self) -> None:
+        """Read what is new in its directories. Raises OSError."""
+        for key, queue in self._queues.items():
+            for found in self._new(key) if self._read[key] < MOST[key] else ():
+                content = digest(found.data)
+                if key == "crashes" or content not in self._own:
+                    self._read[key] += 1
+                    if not queue.has(content):
+                        queue.put(found.data, content, op=found.name)
+            queue.flush()
+
+    def _new(self, key: str) -> Iterator[Found]:
+        """Yield what is new in one of its directories, which may come late, or be a link to one."""
+        path = Path(self._table[key])
+        if not self._table[key] or not path.is_dir():
+            self._readers.pop(key, None)
+            return
+        if key not in self._readers:
+            self._readers[key] = QueueReader(path.resolve(), MAX_BYTES)
+            self._read[key] = 0
+        yield from self._readers[key].entries(AT_ONCE)

@@ -1,0 +1,107 @@
+"""``[[siblings]]``: its frozen copy, and what is refused, with the line of the entry."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fuzztui.run.campaign import CampaignError, FrozenCampaign, load, write_frozen
+from fuzztui.run.campaign.rundir import prepare_run
+
+HEAD = """[engine]
+kind = "zest"
+[target]
+function = "json:loads"
+[[siblings]]
+name = "lf"
+corpus = "lf/corpus"
+crashes = "lf/crashes"
+"""
+SECOND = """[[siblings]]
+name = "hongg"
+corpus = "/hf"
+export = false
+"""
+"""The second entry begins on line 9."""
+
+
+def loaded(folder: Path, text: str) -> FrozenCampaign:
+    file = folder / "c.toml"
+    file.write_text(text)
+    return load(file, cwd=folder)
+
+
+def problems(folder: Path, text: str) -> list[str]:
+    with pytest.raises(CampaignError) as caught:
+        loaded(folder, text)
+    return [str(p).removeprefix(f"{folder}/") for p in caught.value.problems]
+
+
+def test_paths_are_relative_to_the_file_and_need_not_exist(tmp_path: Path) -> None:
+    siblings = loaded(tmp_path, HEAD + SECOND).campaign.table("siblings")
+    first, second = siblings.values()
+    assert list(siblings) == ["lf", "hongg"]
+    assert first["corpus"] == str(tmp_path / "lf/corpus")
+    assert (first["export"], second["export"]) == (True, False)
+    assert (second["corpus"], second["crashes"]) == ("/hf", "")
+
+
+def test_the_frozen_copy_is_the_same(tmp_path: Path) -> None:
+    before = loaded(tmp_path, HEAD + SECOND)
+    prepare_run(before.campaign.output)
+    write_frozen(before, before.campaign.output)
+    again = load(before.campaign.output / "campaign.toml", cwd=tmp_path)
+    assert again.campaign.tables == before.campaign.tables
+    assert again.frozen["siblings"] == before.frozen["siblings"]
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ('[[siblings]]\ncorpus = "x"\n', "c.toml:9: siblings.2.name: is missing"),
+        (
+            '[[siblings]]\nname = "lf"\ncorpus = "x"\n',
+            "c.toml:9: siblings.2.name: 'lf' is no text, or is there twice",
+        ),
+        ('[[siblings]]\nname = "b"\n', "c.toml:9: siblings.b.corpus: is missing"),
+        ('[[siblings]]\nname = "b"\ncorpus = "c.toml"\n', "c.toml:9: siblings.b.corpus: 'c.toml'"),
+        (
+            '[[siblings]]\nname = "b"\ncorpus = "runs/c/x"\n',
+            "c.toml:9: siblings.b.corpus: is in the",
+        ),
+        ('[[siblings]]\nname = "a/b"\ncorpus = "x"\n', "c.toml:9: siblings.a/b.name: 'a/b' is not"),
+        (
+            '[[siblings]]\nname = "main"\ncorpus = "x"\n',
+            "c.toml:9: siblings.main.name: is the name",
+        ),
+        ('[[siblings]]\nname = "added"\ncorpus = "x"\n', "c.toml:9: siblings.added.name: 'added'"),
+        (SECOND + 'crash = "x"\n', "c.toml:9: siblings.hongg.crash: unknown key, did you mean"),
+        ('[hosts]\n"here" = {}\n', "c.toml:5: siblings: are for one machine"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, more: str, problem: str) -> None:
+    (found,) = problems(tmp_path, HEAD + more)
+    assert found.startswith(problem)
+
+
+def test_targets_whose_inputs_are_no_bytes(tmp_path: Path) -> None:
+    target = 'function = "json:loads"\ngenerator = "json:dumps"'
+    (found,) = problems(tmp_path, HEAD.replace('function = "json:loads"', target))
+    assert "generator" in found
+
+
+def test_a_value_that_is_no_table(tmp_path: Path) -> None:
+    head = HEAD.partition("[[siblings]]")[0]
+    assert "siblings" in problems(tmp_path, "siblings = 3\n" + head)[0]
+    assert "siblings.lf" in problems(tmp_path, head + "[siblings]\nlf = 3\n")[0]
+    assert "siblings" in problems(tmp_path, "siblings = [3]\n" + head)[0]
+
+
+def test_several_targets_have_their_own(tmp_path: Path) -> None:
+    target = '[[targets]]\nname = "t"\ntarget.function = "json:loads"\n'
+    own = '[[targets.siblings]]\nname = "lf"\ncorpus = "lf"\n'
+    (part,) = loaded(tmp_path, '[engine]\nkind = "zest"\n' + target + own).campaign.targets
+    assert part.loaded.campaign.table("siblings")["lf"]["corpus"] == str(tmp_path / "lf")
+    (found,) = problems(tmp_path, HEAD.replace("[target]\nfunction", "[target]\n#") + target)
+    assert found.startswith("c.toml:5: siblings: is of one target")
