@@ -27,7 +27,8 @@ class Account:
     """The time and the new edges of one target."""
 
     cores: int = 1
-    """The cores that the target uses while it has a turn: the number of its instances."""
+    """The cores that the target uses while it has a turn: one for each of its instances, as far as
+    there are so many."""
     weight: float = 1.0
     core_s: float = 0.0
     edges: int = 0

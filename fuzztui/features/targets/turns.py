@@ -29,7 +29,9 @@ class TargetTurns(Service):
         logged = context.state.part(TargetRows).targets
         self._accounts = {
             part.name: Account.of(
-                part.loaded.campaign.instances, part.weight, logged.get(part.name, {})
+                min(part.loaded.campaign.instances, self._cores),
+                part.weight,
+                logged.get(part.name, {}),
             )
             for part in campaign.targets
         }

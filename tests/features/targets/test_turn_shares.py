@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
 from fuzztui.features.targets.shares import Account, fits, give_turns, shares
+from fuzztui.features.targets.turns import TargetTurns
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import InstanceState, Record
 
 TURN_S = 20.0
 
@@ -103,3 +108,25 @@ def test_an_account_continues_from_the_log() -> None:
     assert again.weight == 5.0, "the user's weight outlasts a restart"
     again.found(40)  # a target that is started again may report fewer at first
     assert (again.edges, again.rate) == (50, account.rate)
+
+
+async def test_a_target_uses_no_more_cores_than_there_are() -> None:
+    state, events = State(), []
+    campaign = SimpleNamespace(instances=4, cores=0)
+    parts = [
+        SimpleNamespace(name=name, weight=1.0, loaded=SimpleNamespace(campaign=campaign))
+        for name in ("a", "b")
+    ]
+    now = iter((0.0, 0.0, 10.0, 10.0, 10.0))
+    context = SimpleNamespace(
+        campaign=SimpleNamespace(cores=2, targets=parts), state=state, now=lambda: next(now),
+        record=events.append, rest=lambda name, why: None,
+    )  # fmt: skip
+    turns = TargetTurns(context)
+    running = [InstanceState(name, "running") for name in ("a", "b")]
+    apply(state, [Record(n, 0.0, event) for n, event in enumerate(running, 1)])
+    await turns.run()
+    await turns.run()
+    await turns.finish()
+    used = [target["core_s"] for target in events[-1].targets.values()]
+    assert sorted(used) == [0.0, 20.0], "ten seconds of two cores"
