@@ -38,7 +38,7 @@ from fuzztui.run.campaign.targets import all_parts
 from fuzztui.run.home.finding import is_run
 from fuzztui.run.inprocess.ask import Ready, ready
 from fuzztui.run.supervise.daemon import start
-from fuzztui.run.supervise.ending import spent
+from fuzztui.run.supervise.ending import counted_crashes, spent
 
 SETTLED_S = 5.0
 """Seconds for which ``--detach`` waits for the instances to start or to fail."""
@@ -422,7 +422,7 @@ def _larger(campaign: Campaign, where: Path) -> Iterator[tuple[str, object]]:
     if spent(replace(campaign, stop_crashes=0), state, running_time(state)):
         yield "campaign.budget", "LARGER"
     if spent(replace(campaign, budget_s=0.0, budget_trials=0), state, 0.0):
-        yield "stop.crashes", sum(i.crash_files for i in state.instances.values()) + 1
+        yield "stop.crashes", counted_crashes(campaign, state) + 1
 
 
 def import_target(loaded: FrozenCampaign) -> Ready:

@@ -49,8 +49,10 @@ def test_the_directory_of_an_adopted_fleet_is_a_link_and_nothing_outside_it_is_r
     run.mkdir()
     queue.mkdir(parents=True)
     (run / "out").symlink_to(tmp_path / "fleet")
-    (tmp_path / "secret").write_text("s")
     (queue / "entry").write_bytes(b"abc")
+    assert load(run, "out/main/queue/entry").problem, "the directory does not name this run"
+    (tmp_path / "fleet/.fuzztui-run").write_text(str(run))
+    (tmp_path / "secret").write_text("s")
     (queue / "link").symlink_to(tmp_path / "secret")
     assert load(run, "out/main/queue/entry").data == b"abc"
     for path in ("out/main/queue/link", "out/../../secret", "out//etc/passwd", "out"):

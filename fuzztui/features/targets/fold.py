@@ -46,7 +46,7 @@ class TargetRow:
     name: str
     instance: Instance
     share: float = 0.0
-    """Share of the cores' time from now on, after the end of the time that it had; 0 to 1."""
+    """Share of the cores' time, 0 to 1: from now on; after the end, the share that it had."""
     weight: float = 1.0
     runs: bool = False
     """Whether the target has a turn."""

@@ -84,7 +84,7 @@ class CampaignWatcher:
         self._state: tuple[str, str] = ("", "")
         self._machine = MachineLoad()
         self._meter = ResourceMeter()
-        self._metered: dict[str, int] = {}
+        self._metered: set[str] = set()
         self._machine_due = 0.0
         self._zero = 0.0
         self._stop = False
@@ -229,11 +229,11 @@ class CampaignWatcher:
             self._machine_due = now + MACHINE_S
             if before != self._machine:
                 yield self._machine
-            metered, self._metered = self._metered, processes_of(self._instances.values())
-            # The first measurement of a process has no CPU time.
-            for used in self._meter.measure(self._metered):
-                if self._metered[used.instance] == metered.get(used.instance):
+            for used in self._meter.measure(processes_of(self._instances.values())):
+                # The first measurement of a process has no CPU time, and is left out once.
+                if used.instance in self._metered:
                     yield used
+                self._metered.add(used.instance)
 
     def _changed_directories(self) -> Iterator[Message]:
         """Yield messages about directories that have disappeared or come back since the last pass.

@@ -10,6 +10,7 @@ import errno
 import fcntl
 import os
 import stat
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,7 @@ PART = ".part-"
 _MAX_PARTS = 100
 _MAX_LINKS = 40
 """Symbolic links that are followed; the kernel has the same limit (ELOOP)."""
+_UMASK = threading.Lock()
 _FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 
 
@@ -55,8 +57,9 @@ def publish_bytes(path: Path, data: bytes) -> None:
         with path.open("ab") as file:
             file.write(data)
         return
-    mask = os.umask(0o077)
-    os.umask(mask)
+    with _UMASK:  # reading it changes it, for all threads
+        mask = os.umask(0o077)
+        os.umask(mask)
     with replacing(path) as fd:
         os.fchmod(fd, 0o666 & ~mask)
         write_all(fd, data)

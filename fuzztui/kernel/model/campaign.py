@@ -45,9 +45,8 @@ def _supervisor_started(state: State, e: ev.SupervisorStarted, touched: ChangesB
     state.host = e.host
     state.cores = max(count(e.cores), 0)
     state.wall, state.wall_t = finite(e.wall), state.t
-    for name in e.resumed:
-        of = state.instances.get(str(name))
-        if of and of.stats_t < 0:  # it has run without this log: its fleet was adopted
+    for name in e.before:
+        if of := state.instances.get(str(name)):
             of.execs_before = -1
     touched.campaign = True
 

@@ -136,7 +136,7 @@ def throughput(state: State) -> float:
     if state.state not in ENDED:
         return t.stats.execs_per_sec
     before = sum(max(0, i.execs_before) for i in list(state.instances.values()))
-    return _average_rate(t.stats.execs - before, fuzzing_time(state), state.lost)
+    return _average_rate(max(0, t.stats.execs - before), fuzzing_time(state), state.lost)
 
 
 def tree_of(instance: Instance) -> str:
@@ -168,7 +168,7 @@ def instance_throughput(
     if over and tree_of(instance) and (own := own_time(instance, running_s)) >= 0:
         running_s = own
     own_execs = instance.stats.execs - max(0, instance.execs_before)
-    return _average_rate(own_execs, running_s, lost) if over else instance.execs_per_sec
+    return _average_rate(max(0, own_execs), running_s, lost) if over else instance.execs_per_sec
 
 
 def other_text(instance: Instance) -> str:

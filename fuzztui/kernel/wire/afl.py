@@ -36,6 +36,9 @@ OLD_NAMES = {
 }
 """AFL 2.5x's names of today's keys in ``fuzzer_stats`` and columns of ``plot_data``."""
 
+ADOPTED_BY = ".fuzztui-run"
+"""The file in an adopted sync directory with the path of its run; afl-fuzz ignores it."""
+
 OPTIONS = "+Aa:b:B:c:CdDe:E:hi:I:f:F:g:G:l:L:m:M:nNOo:p:P:RQs:S:t:T:UuV:WXx:YZz"
 """All options of afl-fuzz, in the syntax of ``getopt``."""
 

@@ -78,7 +78,7 @@ def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, s
             f"has {len(engine['names'])} names for {several(most, 'instance')}; remove some, or "
             "raise engine.instances",
         )
-    if campaign.blind and not of_run and (most > 1 or campaign.hosts or there != [ALONE]):
+    if campaign.blind and (most > 1 or (not of_run and (campaign.hosts or there != [ALONE]))):
         yield (
             "engine.extra_args",
             f"-n is for one instance that is called {ALONE}, because afl-fuzz takes neither -M nor "

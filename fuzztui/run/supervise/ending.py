@@ -79,10 +79,15 @@ def spent(campaign: Campaign, state: State, running_s: float) -> str:
     return _crashed(campaign, state)
 
 
+def counted_crashes(campaign: Campaign, state: State) -> int:
+    """Return the crashes that count for ``stop.crashes``: those of seeds and siblings do not."""
+    known = {SEEDS, *(campaign.table("siblings") or ())}  # the user has them already
+    return sum(i.crash_files for i in list(state.instances.values()) if i.id not in known)
+
+
 def _crashed(campaign: Campaign, state: State) -> str:
     """Return that ``stop.crashes`` is reached, as text; an empty string if it is not."""
-    every = state.instances.values()  # but for those of seeds and siblings: the user has these
-    crashes = sum(i.crash_files for i in every if not (i.passive or i.id == SEEDS))
+    crashes = counted_crashes(campaign, state)
     if campaign.stop_crashes and crashes >= campaign.stop_crashes:
         found = "1 crash was" if crashes == 1 else f"{crashes} crashes were"
         return f"{found} found (stop.crashes = {campaign.stop_crashes})"

@@ -83,7 +83,8 @@ class CampaignStartup:
                 wall=time.time(),
                 host=socket.gethostname(),
                 adopted=adopted,
-                resumed=[n for n in resumed if not fresh or _has_run(lives[n].directory)],
+                resumed=[] if fresh else resumed,
+                before=[n for n in resumed if fresh and _has_run(lives[n].directory)],
                 cores=usable_cpus(),
             )
         )

@@ -262,7 +262,7 @@ class Supervisor:
 
     def end(self, end_reason: EndReason) -> None:
         """End all instances cleanly. A second call ends them without finishing their work."""
-        if self.leaving and end_reason.state == "finished":
+        if self.leaving and (end_reason.state == "finished" or end_reason.is_patient):
             return
         if self.leaving:
             self._services.hurry()

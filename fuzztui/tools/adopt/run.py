@@ -13,18 +13,17 @@ from typing import Any, Final
 
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.files import read_if_regular, read_json
+from fuzztui.kernel.wire.afl import ADOPTED_BY
 from fuzztui.run.campaign import FrozenCampaign, write_frozen
 from fuzztui.run.campaign.rundir import RunDir, prepare_run
 from fuzztui.tools.adopt.fleet import AdoptError, FoundFleet
 
-MARK: Final = ".fuzztui-run"
-"""The file in an adopted sync directory with the path of its run; afl-fuzz ignores it."""
 _MAX_PATH: Final = 4096
 
 
 def run_of_fleet(directory: Path) -> Path | None:
     """Return the run that has adopted a sync directory, or has begun to; None: there is none."""
-    text = (read_if_regular(directory / MARK, _MAX_PATH) or b"").decode(errors="replace")
+    text = (read_if_regular(directory / ADOPTED_BY, _MAX_PATH) or b"").decode(errors="replace")
     run = RunDir(Path(text)) if text.startswith("/") and "\0" not in text else None
     try:
         return run.path if run and run.out.is_symlink() and _leads(run.out, directory) else None
@@ -68,7 +67,7 @@ def make_run(loaded: FrozenCampaign, fleet: FoundFleet) -> None:
         known = {one.name: one.to_json() for one in fleet.commands}
         replace_text(_commands(run.path), json.dumps(known))
         write_frozen(loaded, run.path)
-        replace_text(directory / MARK, str(run.path.resolve()))
+        replace_text(directory / ADOPTED_BY, str(run.path.resolve()))
     except OSError as e:
         raise AdoptError(f"{e.filename or run.path}: {e.strerror or e}") from None
 

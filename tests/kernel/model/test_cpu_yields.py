@@ -227,7 +227,7 @@ def test_finds_before_the_cpu_time_is_known_do_not_count():
         watched.found(t, "havoc")
     assert watched.yields.campaign.whole.edges == 1
     adopted = Campaign("main")
-    adopted.tell(0, ev.SupervisorStarted(1, 1e9, resumed=["main"]))
+    adopted.tell(0, ev.SupervisorStarted(1, 1e9, before=["main"]))
     adopted.tell(0.1, ev.Stats("main", execs=1000))
     adopted.found(0.1, "havoc")
     adopted.used(3, HOUR, "main")

@@ -58,7 +58,7 @@ def test_totals():
 def test_what_an_adopted_fleet_had_executed_before_is_in_no_average():
     state = fold(
         (0, ev.CampaignStarted("c", "afl", instances=["main"])),
-        (0, ev.SupervisorStarted(1, 1e9, resumed=["main", "of no campaign"])),
+        (0, ev.SupervisorStarted(1, 1e9, before=["main", "of no campaign"])),
         (0, ev.CampaignState("running")),
         (1, ev.Stats("main", 1000, 9.0, 1)),
         (101, ev.Stats("main", 1200, 9.0, 1)),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from watch_lab import Fuzzer
 
+from fuzztui.kernel.wire.afl import ADOPTED_BY
 from fuzztui.run.afl.launcher import AflFuzz
 from fuzztui.run.campaign.binaries import binary_at, binary_of
 from fuzztui.run.campaign.rundir import RunDir
@@ -17,7 +18,7 @@ from fuzztui.tools.adopt.campaign import campaign_of
 from fuzztui.tools.adopt.command import name_of, parse_command, read_setup, started_in, value_of
 from fuzztui.tools.adopt.fleet import AdoptError, check_directory, survey
 from fuzztui.tools.adopt.processes import _look
-from fuzztui.tools.adopt.run import MARK, make_run, run_of_fleet
+from fuzztui.tools.adopt.run import make_run, run_of_fleet
 
 pytestmark = pytest.mark.slow  # a dead fleet is known by statistics that do not change for seconds
 
@@ -250,5 +251,5 @@ def test_a_pid_of_another_program_by_now_is_no_fuzzer():
 
 @pytest.mark.parametrize("text", [f"/{'x' * 300}", "/a\0b", "", "run"])
 def test_a_broken_mark_is_none(tmp_path, text):
-    (tmp_path / MARK).write_text(text)
+    (tmp_path / ADOPTED_BY).write_text(text)
     assert run_of_fleet(tmp_path) is None

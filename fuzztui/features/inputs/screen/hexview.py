@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from fuzztui.kernel.base.files import inside
+from fuzztui.kernel.base.files import inside, read_if_regular
 from fuzztui.kernel.remote.mirrored import GONE, fetch, fetched_into
+from fuzztui.kernel.wire.afl import ADOPTED_BY
 from fuzztui.tui.base.text import plain_lines
 from fuzztui.tui.labels.run_files import RunFile, settled
 
@@ -67,7 +68,7 @@ def load(root: Path, relative: str, limit: int = LIMIT) -> Preview:
 
 def _load(root: Path, relative: str, limit: int) -> Preview:
     place, _, below = relative.partition("/")
-    if place == _OUT:  # of an adopted fleet, it is a link
+    if place == _OUT and _is_adopted(root):
         root, relative = root / place, below
     try:
         path = inside(root, relative)
@@ -81,6 +82,12 @@ def _load(root: Path, relative: str, limit: int) -> Preview:
         return Preview(problem=GONE)
     except OSError as e:
         return Preview(problem=f"cannot be read: {e.strerror or e}")
+
+
+def _is_adopted(run: Path) -> bool:
+    """Whether ``out`` is a link to a directory that names this run: that of an adopted fleet."""
+    named = read_if_regular(run / _OUT / ADOPTED_BY, 4096) if (run / _OUT).is_symlink() else None
+    return named is not None and os.fsdecode(named) == os.path.realpath(run)
 
 
 def reading(place: RunFile | None) -> tuple[str, Callable[[], Preview]] | None:

@@ -43,6 +43,7 @@ class SupervisorStarted(Event, kind="supervisor_started"):
     """A supervisor took over the campaign. ``wall``: the Unix time of this campaign time.
 
     ``adopted``: instances that were still running; ``resumed``: instances that are started again.
+    ``before``: instances that ran before the campaign began: their fleet was adopted.
     """
 
     pid: Count
@@ -52,6 +53,7 @@ class SupervisorStarted(Event, kind="supervisor_started"):
     resumed: list[str] = field(default_factory=list)
     cores: Count = 0
     """CPUs that the campaign may use; 0: unknown."""
+    before: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
