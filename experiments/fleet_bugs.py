@@ -65,7 +65,10 @@ BINARIES = {"main": "build", "s1": "build-asan", "s2": "build-ubsan", "s3": "bui
 
 _BUG = re.compile(r"planted bug (\d+)")
 _FRAME = re.compile(r"^ +#\d+ 0x[0-9a-f]+ in (\S+) (/\S+?):\d", re.MULTILINE)
-_ASAN = "detect_leaks=0:abort_on_error=1:handle_abort=1:detect_odr_violation=0:symbolize="
+_ASAN = (  # as afl-fuzz sets them
+    "detect_leaks=0:abort_on_error=1:handle_abort=1:detect_odr_violation=0"
+    ":allocator_may_return_null=1:symbolize="
+)
 
 
 def campaign(program: FleetProgram, source: Path, run: Path, minutes: float) -> Row:
