@@ -87,7 +87,7 @@ class RemovedSiblings(Service):
         """Say so in the rows of these siblings: their figures change no more."""
         now = self._context.campaign.table("siblings")
         rows = [row for row, _ in sibling_rows(self._context.state) if row.instance not in now]
-        gone = [replace(row, behind=False, problem=REMOVED) for row in rows]
+        gone = [replace(row, problem=REMOVED) for row in rows]
         return [row for row in gone if row not in rows]
 
 

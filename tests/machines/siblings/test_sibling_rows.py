@@ -48,6 +48,6 @@ def test_a_sibling_that_was_removed_from_the_file_says_so_once() -> None:
     context = SimpleNamespace(campaign=campaign, state=before, is_hub=False)
     (service,) = services(context)
     (gone,) = service.at_start()
-    assert (gone.imported, gone.behind, gone.problem) == (5, False, REMOVED)
+    assert (gone.imported, gone.behind, gone.problem) == (5, True, REMOVED)
     context.state = fold(ev.CampaignStarted("c", engine="afl"), gone)
     assert not service.at_start()
