@@ -85,6 +85,32 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, more: str, problem
     assert found.startswith(problem)
 
 
+def test_a_directory_of_the_run_is_refused_also_through_a_link(tmp_path: Path) -> None:
+    """Otherwise entries are written into the queue of main, and its crashes are imported."""
+    (tmp_path / "link").symlink_to("runs/c/out/main/queue")
+    (found,) = problems(tmp_path, HEAD.replace("lf/corpus", "link"))
+    assert found.startswith("c.toml:5: siblings.lf.corpus: is in the run")
+    (found,) = problems(tmp_path, HEAD.replace("lf/crashes", "runs/c/out/main/crashes"))
+    assert found.startswith("c.toml:5: siblings.lf.crashes: is in the run")
+
+
+def test_each_directory_is_given_once(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("lf/corpus")
+    (found,) = problems(tmp_path, HEAD + '[[siblings]]\nname = "b"\ncorpus = "link"\n')
+    assert found.startswith("c.toml:9: siblings.b.corpus: is the directory of siblings.lf.corpus")
+    (found,) = problems(tmp_path, HEAD.replace("lf/crashes", "lf/corpus"))
+    assert found.startswith("c.toml:5: siblings.lf.crashes: is the directory of siblings.lf.corp")
+
+
+def test_a_run_opens_whatever_its_links_lead_to_now(tmp_path: Path) -> None:
+    before = loaded(tmp_path, HEAD)
+    prepare_run(before.campaign.output)
+    write_frozen(before, before.campaign.output)
+    (tmp_path / "lf").symlink_to("runs/c")
+    again = load(before.campaign.output / "campaign.toml", cwd=tmp_path)
+    assert list(again.campaign.table("siblings")) == ["lf"]
+
+
 def test_targets_whose_inputs_are_no_bytes(tmp_path: Path) -> None:
     target = 'function = "json:loads"\ngenerator = "json:dumps"'
     (found,) = problems(tmp_path, HEAD.replace('function = "json:loads"', target))
@@ -96,6 +122,8 @@ def test_a_value_that_is_no_table(tmp_path: Path) -> None:
     assert "siblings" in problems(tmp_path, "siblings = 3\n" + head)[0]
     assert "siblings.lf" in problems(tmp_path, head + "[siblings]\nlf = 3\n")[0]
     assert "siblings" in problems(tmp_path, "siblings = [3]\n" + head)[0]
+    one_bracket = problems(tmp_path, HEAD.replace("[[siblings]]", "[siblings]"))
+    assert all("below a header [[siblings]]; it takes" in problem for problem in one_bracket)
 
 
 def test_several_targets_have_their_own(tmp_path: Path) -> None:
