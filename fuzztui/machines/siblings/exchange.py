@@ -68,6 +68,8 @@ class SiblingExchange:
         self._waiting: deque[str] = deque()
         self._queues = {"corpus": self._queue, "crashes": self._saved}
         self._readers: dict[str, QueueReader] = {}
+        self._real: dict[str, Path] = {}
+        """The directories that they read; a link may lead to another one later."""
         self._read = dict.fromkeys(self._queues, 0)
         """Inputs that were read in its corpus (without exported ones), and in its crashes."""
 
@@ -144,7 +146,7 @@ class SiblingExchange:
         if not self._table[key] or not path.is_dir():
             self._readers.pop(key, None)
             return
-        if key not in self._readers:
-            self._readers[key] = QueueReader(path.resolve(), MAX_BYTES)
+        if (real := path.resolve()) != self._real.get(key) or key not in self._readers:
+            self._readers[key], self._real[key] = QueueReader(real, MAX_BYTES), real
             self._read[key] = 0
         yield from self._readers[key].entries(AT_ONCE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -41,12 +42,23 @@ class SiblingsTable(CampaignTable):
             yield self.name, f"have inputs of bytes, which mean nothing to a {maker}; remove them"
         if campaign.hosts:
             yield self.name, "are for one machine; remove [hosts] or --host, or [[siblings]]"
-        for name, sibling in campaign.table(self.name).items():
+        for name in campaign.table(self.name):
             if name in campaign.own_names:
                 yield f"siblings.{name}.name", "is the name of an instance; choose another name"
-            if Path(sibling["corpus"]).is_relative_to(campaign.output):
-                text = "is in the run of this campaign; name the directory of the other fuzzer"
-                yield f"siblings.{name}.corpus", text
+        if not of_run:  # links may have changed since; the run must open
+            yield from self._directories(campaign)
+
+    def _directories(self, campaign: Campaign) -> Iterator[tuple[str, str]]:
+        """Yield which directories are the run's own, or given twice, through links, too."""
+        run, seen = os.path.realpath(campaign.output), dict[str, str]()
+        for name, sibling in campaign.table(self.name).items():
+            for key in filter(sibling.get, ("corpus", "crashes")):
+                path, dotted = os.path.realpath(sibling[key]), f"siblings.{name}.{key}"
+                if Path(path).is_relative_to(run):
+                    text = "is in the run of this campaign; name the directory of the other fuzzer"
+                    yield dotted, text
+                elif (other := seen.setdefault(path, dotted)) != dotted:
+                    yield dotted, f"is the directory of {other}, too; give each directory once"
 
     def notes(self, campaign: Campaign, given: Collection[str]) -> Iterator[tuple[str, str]]:
         """Yield which directories are not there yet."""

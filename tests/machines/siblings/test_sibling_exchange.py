@@ -185,6 +185,18 @@ def test_a_directory_may_come_late_and_go(tmp_path: Path) -> None:
     assert str(beside.corpus) in beside.exchange.go()
 
 
+def test_a_link_may_lead_to_another_directory(tmp_path: Path) -> None:
+    beside = Beside(tmp_path)
+    beside.corpus.rmdir()
+    for day in ("monday", "tuesday"):
+        (tmp_path / day).mkdir()
+        write(tmp_path / day, "one", day.encode())
+        (tmp_path / "next").symlink_to(day)
+        (tmp_path / "next").rename(beside.corpus)
+        assert beside.exchange.go() == ""
+    assert beside.has() == [b"monday", b"tuesday"]
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
 def test_a_directory_that_cannot_be_read_or_written(beside: Beside) -> None:
     write(beside.corpus, "one", b"theirs")

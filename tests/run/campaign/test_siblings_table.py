@@ -86,6 +86,32 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, more: str, problem
     assert found.startswith(problem)
 
 
+def test_a_directory_of_the_run_is_refused_also_through_a_link(tmp_path: Path) -> None:
+    """Otherwise entries are written into the queue of main, and its crashes are imported."""
+    (tmp_path / "link").symlink_to("runs/c/out/main/queue")
+    (found,) = problems(tmp_path, HEAD.replace("lf/corpus", "link"))
+    assert found.startswith("c.toml:5: siblings.lf.corpus: is in the run")
+    (found,) = problems(tmp_path, HEAD.replace("lf/crashes", "runs/c/out/main/crashes"))
+    assert found.startswith("c.toml:5: siblings.lf.crashes: is in the run")
+
+
+def test_each_directory_is_given_once(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("lf/corpus")
+    (found,) = problems(tmp_path, HEAD + '[[siblings]]\nname = "b"\ncorpus = "link"\n')
+    assert found.startswith("c.toml:9: siblings.b.corpus: is the directory of siblings.lf.corpus")
+    (found,) = problems(tmp_path, HEAD.replace("lf/crashes", "lf/corpus"))
+    assert found.startswith("c.toml:5: siblings.lf.crashes: is the directory of siblings.lf.corp")
+
+
+def test_a_run_opens_whatever_its_links_lead_to_now(tmp_path: Path) -> None:
+    before = loaded(tmp_path, HEAD)
+    prepare_run(before.campaign.output)
+    write_frozen(before, before.campaign.output)
+    (tmp_path / "lf").symlink_to("runs/c")
+    again = load(before.campaign.output / "campaign.toml", cwd=tmp_path)
+    assert list(again.campaign.table("siblings")) == ["lf"]
+
+
 def test_targets_whose_inputs_are_no_bytes(tmp_path: Path) -> None:
     target = 'function = "json:loads"\ngenerator = "json:dumps"'
     (found,) = problems(tmp_path, HEAD.replace('function = "json:loads"', target))
