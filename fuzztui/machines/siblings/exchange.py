@@ -11,14 +11,15 @@ import errno
 import os
 from collections import deque
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.kernel.base.atomic import publish_bytes
 from fuzztui.kernel.base.files import read_if_regular
 from fuzztui.kernel.base.text import visible
 from fuzztui.kernel.wire.events import FindingSaved
 from fuzztui.kernel.wire.finding_kinds import CRASH, CRASHES
+from fuzztui.machines.siblings.publish import publish_new
 from fuzztui.machines.sync.names import digest
 from fuzztui.machines.sync.peers import MAX_BYTES
 from fuzztui.machines.sync.queues import QueueWriter, imported_until
@@ -121,13 +122,15 @@ class SiblingExchange:
             if data and len(data) <= MAX_BYTES and content not in self._own:
                 file = Path(self._table["corpus"]) / name_of(data, FORMATS[0])
                 if not (self._queue.has(content) or os.path.lexists(file)):
-                    publish_bytes(file, data)
-                    with self._journal.open("a") as journal:
-                        journal.write(f"{content}\n")
-                    self._exported += 1
+                    self._exported += publish_new(file, data, partial(self._note, content))
                 self._own.add(content)
             self._waiting.popleft()
         return not self._waiting
+
+    def _note(self, content: str) -> None:
+        """Note that a content may be in its corpus, before it is: it never comes back."""
+        with self._journal.open("a") as journal:
+            journal.write(f"{content}\n")
 
     def _import(self) -> None:
         """Read what is new in its directories. Raises OSError."""

@@ -12,6 +12,7 @@ from waiting import wait_until
 from fuzztui.kernel.wire.events import FindingSaved
 from fuzztui.machines.siblings import exchange as module
 from fuzztui.machines.siblings.exchange import SiblingExchange
+from fuzztui.machines.siblings.publish import publish_new
 from fuzztui.machines.sync.peers import MAX_BYTES
 from fuzztui.run.campaign.rundir import RunDir, prepare_run
 
@@ -165,6 +166,51 @@ def test_no_file_of_the_sibling_is_replaced(beside: Beside, tmp_path: Path) -> N
     assert (beside.corpus / sha1(b"ours")).read_bytes() == b"something else"
     assert not outside.exists()
     assert beside.exchange.figures["exported"] == 0
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["links", "no links"])
+@pytest.mark.parametrize("kind", ["link", "fifo", "file"])
+def test_nothing_is_followed_that_comes_while_a_file_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, links: bool
+) -> None:
+    file, outside = tmp_path / "corpus" / "name", tmp_path / "outside"
+    file.parent.mkdir()
+
+    def put() -> None:
+        if kind == "link":
+            file.symlink_to(outside)
+        elif kind == "fifo":
+            os.mkfifo(file)
+        else:
+            file.write_bytes(b"theirs")
+
+    def no_links(*_: object, **__: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    if not links:
+        monkeypatch.setattr(os, "link", no_links)
+    assert not publish_new(file, b"ours", put)
+    assert not outside.exists()
+    assert [p.name for p in file.parent.iterdir()] == ["name"]
+    assert kind != "file" or file.read_bytes() == b"theirs"
+    file.unlink()
+    assert publish_new(file, b"ours", lambda: None)
+    assert [p.name for p in file.parent.iterdir()] == ["name"]
+    assert file.read_bytes() == b"ours"
+
+
+def test_an_exported_file_has_the_mode_of_a_new_one(
+    beside: Beside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mask = os.umask(0o022)
+    try:
+        with monkeypatch.context() as watched:  # another thread would make files without its mask
+            watched.setattr(os, "umask", lambda _: pytest.fail("is of the whole process"))
+            beside.found(0, b"ours")
+            assert beside.exchange.go() == ""
+    finally:
+        os.umask(mask)
+    assert (beside.corpus / sha1(b"ours")).stat().st_mode & 0o777 == 0o644
 
 
 def test_a_directory_may_come_late_and_go(tmp_path: Path) -> None:
