@@ -8,6 +8,7 @@ import pytest
 
 from fuzztui.run.campaign import CampaignError, FrozenCampaign, load, write_frozen
 from fuzztui.run.campaign.rundir import prepare_run
+from fuzztui.run.campaign.table import feature_tables
 
 HEAD = """[engine]
 kind = "zest"
@@ -148,3 +149,26 @@ def test_set_changes_a_key_of_one(tmp_path: Path) -> None:
     siblings = load(file, sets, cwd=tmp_path / "there").campaign.table("siblings")
     assert (siblings["lf"]["export"], siblings["lf"]["name"]) == (False, "lf")
     assert siblings["lf"]["corpus"] == str(tmp_path / "there/other")
+
+
+AFL = HEAD.replace('"zest"', '"afl"').replace('function = "json:loads"', 'command = ["/bin/true"]')
+
+
+def test_a_name_of_a_turn_beside_mutants(tmp_path: Path) -> None:
+    (tmp_path / "app.py").touch()
+    named = AFL.replace('name = "lf"', 'name = "m1"')
+    assert loaded(tmp_path, named).campaign.table("siblings")
+    found = problems(tmp_path, named + '[mutants]\nsources = ["app.py"]\n')
+    assert any(p.startswith("c.toml:5: siblings.m1.name: is a name of instances") for p in found)
+
+
+def test_without_instrumentation_afl_imports_nothing(tmp_path: Path) -> None:
+    (found,) = problems(tmp_path, AFL.replace("[target]", 'extra_args = ["-n"]\n[target]'))
+    assert found.startswith("c.toml:6: siblings: need")
+
+
+def test_a_directory_that_is_not_there_is_noted(tmp_path: Path) -> None:
+    (tmp_path / "lf/crashes").mkdir(parents=True)
+    campaign = loaded(tmp_path, HEAD).campaign
+    ((dotted, _),) = feature_tables()["siblings"].notes(campaign, ())
+    assert dotted == "siblings.lf.corpus"
