@@ -8,6 +8,7 @@ from mutated import mutated
 from random_logs import random_log
 
 from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.selectors import SEVERAL_TARGETS
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.model.story import MAX_MOMENTS, story
 from fuzztui.kernel.wire import events as ev
@@ -35,6 +36,13 @@ def campaign():
     finds(log, 33.0, 5410, entry=902)
     log.add(ev.CampaignEnded("finished", "the budget is used up"), dt=67.0)
     return log
+
+
+def test_the_end_of_several_targets_has_no_edges_of_one_of_them():
+    state = campaign().state
+    assert "5,410 edges" in story(state)[-1].text
+    state.engine = SEVERAL_TARGETS
+    assert "edges" not in story(state)[-1].text
 
 
 def test_the_moments_of_a_campaign():

@@ -57,7 +57,12 @@ class TargetRow:
 
     @property
     def state(self) -> str:
-        """The state of its instance; ``waiting`` between two turns, ``off`` with weight 0."""
+        """The state of its instance; ``waiting`` between two turns, ``off`` with weight 0.
+
+        ``paused`` also if a user has paused the target in its own run: it then has no share.
+        """
+        if self.instance.state == "running" and self.weight and not (self.share or self.runs):
+            return "paused"
         if self.instance.state == "paused" and self.instance.reason == WAITS_FOR_TURN:
             return "off" if not self.weight else "waiting"
         return self.instance.state

@@ -35,7 +35,7 @@ from fuzztui.kernel.wire.events import (
 from fuzztui.kernel.wire.finding_kinds import CRASHES, HANGS
 from fuzztui.run.process.service import Service, ServiceContext
 from fuzztui.run.supervise.command_router import append_lines
-from fuzztui.run.supervise.target_launcher import ENDED_FILE, FIND_AGE
+from fuzztui.run.supervise.target_launcher import ENDED_FILE, FIND_AGE, PAUSED_FILE
 
 BY = "turns"
 """The author of the commands that the whole campaign gives, in the log of the target."""
@@ -60,6 +60,7 @@ class TargetReporter(Service):
         self._greeted = False
         self._orders: asyncio.Queue[Command] = asyncio.Queue()
         self._stats = ""
+        self._noted_pause: bool | None = None
 
     def saw(self, event: Event) -> None:
         """Note a finding that was saved or described."""
@@ -73,7 +74,17 @@ class TargetReporter(Service):
             self._greet(state)
         while not self._orders.empty():
             await asyncio.to_thread(self._obey, self._orders.get_nowait())
+        self._note_pause(state)
         await self._report()
+
+    def _note_pause(self, state: State) -> None:
+        """Leave a file while a user has paused this campaign: it then needs no turns."""
+        is_paused = state.state == "paused" and not self._paused_by_turns()
+        if is_paused != self._noted_pause:
+            file = self._directory / PAUSED_FILE
+            with contextlib.suppress(OSError):  # a full disk: again in the next pass
+                file.touch() if is_paused else file.unlink(missing_ok=True)
+                self._noted_pause = is_paused
 
     def _greet(self, state: State) -> None:
         self._greeted = True

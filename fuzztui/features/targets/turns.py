@@ -12,6 +12,7 @@ from fuzztui.kernel.wire.commands import AddSeed, WeighTarget
 from fuzztui.kernel.wire.events import Event, InstanceHello, TargetShares
 from fuzztui.run.campaign.rundir import SupervisorError
 from fuzztui.run.process.service import Handler, Progress, Service, ServiceContext
+from fuzztui.run.supervise.target_launcher import PAUSED_FILE
 
 TURN_S = 20.0
 """Seconds of a turn: much longer than it takes to pause and resume an engine."""
@@ -101,6 +102,7 @@ class TargetTurns(Service):
         for name, account in self._accounts.items():
             instance = self._context.state.instances.get(name)
             paused = instance and instance.state == "paused" and instance.reason != WAITS_FOR_TURN
+            paused = paused or self._is_paused_there(name)
             if instance is None or not (paused or instance.state in ENDED):
                 found[name] = account
         return found
@@ -138,5 +140,10 @@ class TargetTurns(Service):
         )
 
     def _let(self, name: str) -> None:
-        """Let a target run, or rest."""
-        self._context.rest(name, "" if name in self._runs else WAITS_FOR_TURN)
+        """Let a target run, or rest; one that is paused in its own run rests once it is resumed."""
+        free = name in self._runs or self._is_paused_there(name)
+        self._context.rest(name, "" if free else WAITS_FOR_TURN)
+
+    def _is_paused_there(self, name: str) -> bool:
+        """Whether a user has paused a target in the target's own run."""
+        return (self._context.run_dir.instance(name) / PAUSED_FILE).exists()

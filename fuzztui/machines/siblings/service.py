@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from dataclasses import replace
 from typing import Any, Final
 
@@ -16,6 +17,8 @@ from fuzztui.run.process.service import Service, ServiceContext
 
 RECORD_S: Final = 10.0
 """Seconds between two events about a sibling, unless something goes wrong, or right again."""
+
+REMOVED: Final = "is not in the campaign file now; what was imported stays"
 
 
 class SiblingService(Service):
@@ -41,7 +44,7 @@ class SiblingService(Service):
             if entry.saved:
                 self.saw(EntrySaved(entry.instance, entry.id, entry.file, sync=entry.sync))
         rows = {row.instance: row for row, _ in sibling_rows(state)}
-        self._recorded = replace(rows.get(name) or SiblingState(name), behind=True)
+        self._recorded = replace(rows.get(name) or SiblingState(name), behind=True, problem="")
         self._taken, self._new_t = self._exchange.taken, self._recorded.new_t
         return [self._recorded]
 
@@ -74,7 +77,25 @@ class SiblingService(Service):
         await self.run()
 
 
-def services(context: ServiceContext) -> list[SiblingService]:
+class RemovedSiblings(Service):
+    """Records which siblings of earlier starts are no longer in the campaign file."""
+
+    again_s = math.inf
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+
+    def at_start(self) -> list[Event]:
+        """Say so in the rows of these siblings: their figures change no more."""
+        now = self._context.campaign.table("siblings")
+        rows = [row for row, _ in sibling_rows(self._context.state) if row.instance not in now]
+        gone = [replace(row, problem=REMOVED) for row in rows]
+        return [row for row in gone if row not in rows]
+
+
+def services(context: ServiceContext) -> list[Service]:
     """Return the service of each sibling; none at a hub, where no instance runs."""
-    siblings = {} if context.is_hub else context.campaign.table("siblings")
-    return [SiblingService(context, sibling) for sibling in siblings.values()]
+    if context.is_hub:
+        return []
+    siblings = context.campaign.table("siblings").values()
+    return [*(SiblingService(context, one) for one in siblings), RemovedSiblings(context)]

@@ -384,7 +384,10 @@ class _Loader:
                 frozen[name], resolved[name] = self.checked(dotted, keys, values | own)
             else:
                 takes = ", ".join(key.name for key in keys)
-                self.problem(dotted, f"{values!r} is not a table of keys; it takes: {takes}")
+                header = f" below a header [[{self.prefix}{table}]]" if _is_by_name(table) else ""
+                self.problem(
+                    dotted, f"{values!r} is not a table of keys{header}; it takes: {takes}"
+                )
         return frozen, resolved
 
     def checked(

@@ -135,7 +135,10 @@ class TargetParts:
             except RuntimeError:
                 self._note(name, "file", f"{named!r}: there is no such user")
                 return None
-            except OSError:  # there is no such file, which its load reports
+            except FileNotFoundError:
+                self._note(name, "file", f"{named!r}: there is no such file; name a campaign file")
+                return None
+            except OSError:  # which its load reports
                 is_this = False
             if is_this:
                 self._note(name, "file", "is this file; name the target's own campaign file")

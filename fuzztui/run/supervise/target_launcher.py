@@ -34,6 +34,9 @@ PART_FILE: Final = "supervisor/part.json"
 ENDED_FILE: Final = "ended.json"
 """In the instance's directory: how the target's campaign has ended."""
 
+PAUSED_FILE: Final = "paused"
+"""In the instance's directory: there while a user has paused the target in its own run."""
+
 FIND_AGE: Final = "find_age"
 """The key in ``fuzzer_stats`` for the seconds since the last find of the target's own engines."""
 

@@ -31,6 +31,18 @@ def test_rows() -> None:
     assert (c.share, c.core_s) == (0, 0), "numbers of a damaged log are bounded"
 
 
+def test_a_target_without_a_share_is_paused_in_its_own_run() -> None:
+    figures = {"a": {**FIGURES, "share": 0, "runs": False}}
+    (a,) = target_rows(
+        fold(
+            ev.CampaignStarted("c", engine=SEVERAL_TARGETS),
+            ev.InstanceState("a", "running"),
+            ev.TargetShares(figures),
+        )
+    ).values()
+    assert a.state == "paused"
+
+
 def test_sums_leave_out_what_cannot_be_added() -> None:
     sums = totals(state()).stats
     assert sums.execs == 15

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from fuzztui.features.targets.shares import Account, fits, give_turns, shares
 from fuzztui.features.targets.turns import TargetTurns
 from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.selectors import WAITS_FOR_TURN
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import InstanceState, Record
+from fuzztui.run.supervise.target_launcher import PAUSED_FILE
 
 TURN_S = 20.0
 
@@ -110,21 +113,41 @@ def test_an_account_continues_from_the_log() -> None:
     assert (again.edges, again.rate) == (50, account.rate)
 
 
-async def test_a_target_uses_no_more_cores_than_there_are() -> None:
-    state, events = State(), []
+def two_targets(out: Path, times: list[float], events: list, rests: dict[str, str]) -> TargetTurns:
+    """The turns of the targets a and b, each with more instances than the two cores."""
+    state, now = State(), iter(times)
     campaign = SimpleNamespace(instances=4, cores=0)
     parts = [
         SimpleNamespace(name=name, weight=1.0, loaded=SimpleNamespace(campaign=campaign))
         for name in ("a", "b")
     ]
-    now = iter((0.0, 0.0, 10.0, 10.0, 10.0))
     context = SimpleNamespace(
         campaign=SimpleNamespace(cores=2, targets=parts), state=state, now=lambda: next(now),
-        record=events.append, rest=lambda name, why: None,
+        record=events.append, rest=rests.__setitem__,
+        run_dir=SimpleNamespace(instance=lambda name: out / name),
     )  # fmt: skip
     turns = TargetTurns(context)
     running = [InstanceState(name, "running") for name in ("a", "b")]
     apply(state, [Record(n, 0.0, event) for n, event in enumerate(running, 1)])
+    return turns
+
+
+async def test_a_target_that_is_paused_in_its_own_run_has_no_turn(tmp_path: Path) -> None:
+    events, rests = [], {}
+    turns = two_targets(tmp_path, [0.0] * 12, events, rests)
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / PAUSED_FILE).touch()
+    await turns.run()
+    assert [events[-1].targets[name]["share"] for name in ("a", "b")] == [0.0, 1.0]
+    assert rests == {"a": "", "b": ""}, "a rests, as soon as it is resumed, and b has the cores"
+    (tmp_path / "a" / PAUSED_FILE).unlink()
+    await turns.run()
+    assert sorted(rests.values()) == ["", WAITS_FOR_TURN]
+
+
+async def test_a_target_uses_no_more_cores_than_there_are(tmp_path: Path) -> None:
+    events: list = []
+    turns = two_targets(tmp_path, [0.0, 0.0, 10.0, 10.0, 10.0], events, {})
     await turns.run()
     await turns.run()
     await turns.finish()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 from folding import fold
 
 from fuzztui.kernel.wire import events as ev
 from fuzztui.machines.siblings.fold import SiblingState, rows, sibling_rows
+from fuzztui.machines.siblings.service import REMOVED, services
 from fuzztui.tools.status.status import status_dict
 
 FIRST = SiblingState("lf")
@@ -38,3 +40,14 @@ def test_status_as_json_and_text() -> None:
     assert status_dict(fold(FIRST))["siblings"][0]["new_t"] is None
     assert "siblings" not in status_dict(fold(ev.CampaignStarted("c", "zest")))
     assert [name for name, _ in rows(state(), Path("run"))] == ["sibling", ""]
+
+
+def test_a_sibling_that_was_removed_from_the_file_says_so_once() -> None:
+    campaign = SimpleNamespace(table=lambda name: {})
+    before = fold(ev.CampaignStarted("c", engine="afl"), LATER)
+    context = SimpleNamespace(campaign=campaign, state=before, is_hub=False)
+    (service,) = services(context)
+    (gone,) = service.at_start()
+    assert (gone.imported, gone.behind, gone.problem) == (5, True, REMOVED)
+    context.state = fold(ev.CampaignStarted("c", engine="afl"), gone)
+    assert not service.at_start()

@@ -115,7 +115,10 @@ def test_the_frozen_copy_is_the_same_campaign(tmp_path: Path) -> None:
         ('name = "x"\nfile = ""', "c.toml:1: targets."),
         ('name = "x"\nfile = "~no-such-user/x.toml"', "c.toml:1: targets.x.file: '~no-such-user"),
         ('name = "x"\nwieght = 1', "c.toml:1: targets.x.wieght: is no key of [[targets]]; did you"),
-        ('name = "x"\nfile = "none.toml"', "none.toml: there is no such file"),
+        (
+            'name = "x"\nfile = "none.toml"',
+            "c.toml:1: targets.x.file: 'none.toml': there is no such",
+        ),
         ('name = "x"\nfile = "c.toml"', "c.toml:1: targets.x.file: is this file"),
         ('name = "x"', "c.toml:1: targets.x.engine.kind: is missing"),
         ('name = "x"\nengine = 3', "c.toml:1: targets.x.engine: 3 is not a table"),

@@ -124,6 +124,8 @@ def test_a_value_that_is_no_table(tmp_path: Path) -> None:
     assert "siblings" in problems(tmp_path, "siblings = 3\n" + head)[0]
     assert "siblings.lf" in problems(tmp_path, head + "[siblings]\nlf = 3\n")[0]
     assert "siblings" in problems(tmp_path, "siblings = [3]\n" + head)[0]
+    one_bracket = problems(tmp_path, HEAD.replace("[[siblings]]", "[siblings]"))
+    assert all("below a header [[siblings]]; it takes" in problem for problem in one_bracket)
 
 
 def test_several_targets_have_their_own(tmp_path: Path) -> None:
