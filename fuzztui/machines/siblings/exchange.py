@@ -7,18 +7,20 @@ are untrusted: only regular files of 1 byte to 1 MiB are read, no links. Blockin
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 from collections import deque
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.kernel.base.atomic import publish_bytes
 from fuzztui.kernel.base.files import read_if_regular
 from fuzztui.kernel.base.text import visible
 from fuzztui.kernel.wire.events import FindingSaved
 from fuzztui.kernel.wire.finding_kinds import CRASH, CRASHES
+from fuzztui.machines.siblings.publish import publish_new
 from fuzztui.machines.sync.names import digest
 from fuzztui.machines.sync.peers import MAX_BYTES
 from fuzztui.machines.sync.queues import QueueWriter, imported_until
@@ -31,7 +33,11 @@ AT_ONCE: Final = 1000
 """Files of one directory that a pass reads or writes; the others follow in the next passes."""
 
 MOST: Final = {"corpus": 200_000, "crashes": 2000}
-"""Inputs that are taken: each costs memory here and in the engines, each crash is run again."""
+"""Contents that are taken: each costs memory here and in the engines, each crash is run again.
+An engine that runs the crashes itself has both in one queue, so that both have the sum."""
+
+_SLOW: Final = "slow-unit-"
+"""What libFuzzer calls inputs that do not fail, but take long."""
 
 _MAX_JOURNAL: Final = 64 << 20
 
@@ -67,19 +73,25 @@ class SiblingExchange:
         self._exported = len(self._own)
         self._waiting: deque[str] = deque()
         self._queues = {"corpus": self._queue, "crashes": self._saved}
+        self._most = MOST if has_triage else dict.fromkeys(MOST, sum(MOST.values()))
         self._readers: dict[str, QueueReader] = {}
         self._real: dict[str, Path] = {}
         """The directories that they read; a link may lead to another one later."""
-        self._read = dict.fromkeys(self._queues, 0)
-        """Inputs that were read in its corpus (without exported ones), and in its crashes."""
+        self._there: dict[str, set[str]] = {key: set() for key in self._queues}
+        """Names of inputs that are in its corpus (without exported ones), and in its crashes."""
 
     @property
     def figures(self) -> dict[str, Any]:
         """The counts of its :class:`~fuzztui.machines.siblings.fold.SiblingState`."""
-        files, crashes = self._read.values()
-        behind = any(reader.behind for reader in self._readers.values())
+        files, crashes = map(len, self._there.values())
+        behind = any(map(self._is_behind, MOST))
         known = {"imported": len(self._queue.sums), "exported": self._exported}
         return {"files": files, "crashes": crashes, "behind": behind, **known}
+
+    @property
+    def taken(self) -> int:
+        """How many of its inputs are in the queues of the passive instance."""
+        return sum(len(queue.sums) for queue in {*self._queues.values()})
 
     @property
     def findings(self) -> list[FindingSaved]:
@@ -95,58 +107,83 @@ class SiblingExchange:
 
     def go(self) -> str:
         """Export and import once. Returns what is wrong now; an empty string if nothing is."""
+        unwritten = ""
         try:
-            # Otherwise an own entry could come back, because its hash is not known yet.
-            if not Path(self._table["corpus"]).is_dir() or self._export():
-                self._import()
-            return visible(next(filter(None, map(self._problem, MOST)), ""))
+            if Path(self._table["corpus"]).is_dir():
+                self._export()
+        except OSError as e:
+            unwritten = (
+                f"{e.filename or self._name}: {e.strerror or e}; nothing is exported until it can "
+                "be written, imports go on (export = false: only import)"
+            )
+        try:
+            self._import()
         except OSError as e:
             self._readers.clear()  # from the start: what was read may not be written
             return visible(f"{e.filename or self._name}: {e.strerror or e}; tried again")
+        return visible(next(filter(None, map(self._problem, MOST)), unwritten))
 
     def _problem(self, key: str) -> str:
         """Why not all is read in one of its directories."""
         path = self._table[key]
         if path and not Path(path).is_dir():
             return f"{path}: there is no such directory now; waiting for it"
-        if self._read[key] >= MOST[key]:
-            return f"{path}: has more than {MOST[key]:,} inputs; no more of them are taken"
+        if self._room(key) <= 0:
+            return f"{path}: the limit of {self._most[key]:,} inputs is reached; no more are taken"
         return self._readers[key].problem if key in self._readers else ""
 
-    def _export(self) -> bool:
-        """Write new entries into its corpus; return whether none is left. Raises OSError."""
+    def _is_behind(self, key: str) -> bool:
+        """Whether there may be more in one of its directories than was read."""
+        if reader := self._readers.get(key):
+            return reader.behind or self._room(key) <= 0
+        return bool(self._table[key]) and Path(self._table[key]).is_dir()
+
+    def _room(self, key: str) -> int:
+        """How many inputs may still be taken."""
+        return self._most[key] - len(self._queues[key].sums)
+
+    def _export(self) -> None:
+        """Write new entries into its corpus. Raises OSError."""
         for _ in range(min(AT_ONCE, len(self._waiting))):
             data = read_if_regular(self._importer / self._waiting[0], MAX_BYTES + 1)
             content = digest(data or b"")
             if data and len(data) <= MAX_BYTES and content not in self._own:
                 file = Path(self._table["corpus"]) / name_of(data, FORMATS[0])
                 if not (self._queue.has(content) or os.path.lexists(file)):
-                    publish_bytes(file, data)
-                    with self._journal.open("a") as journal:
-                        journal.write(f"{content}\n")
-                    self._exported += 1
+                    self._exported += publish_new(file, data, partial(self._note, content))
                 self._own.add(content)
             self._waiting.popleft()
-        return not self._waiting
+
+    def _note(self, content: str) -> None:
+        """Note that a content may be in its corpus, before it is: it never comes back."""
+        with self._journal.open("a") as journal:
+            journal.write(f"{content}\n")
 
     def _import(self) -> None:
         """Read what is new in its directories. Raises OSError."""
         for key, queue in self._queues.items():
-            for found in self._new(key) if self._read[key] < MOST[key] else ():
+            there, room = self._there[key], self._room(key)
+            for found in self._new(key) if room > 0 else ():
                 content = digest(found.data)
-                if key == "crashes" or content not in self._own:
-                    self._read[key] += 1
-                    if not queue.has(content):
-                        queue.put(found.data, content, op=found.name)
+                if content in self._own if key == "corpus" else found.name.startswith(_SLOW):
+                    continue
+                there.add(found.name)
+                if not queue.has(content):
+                    queue.put(found.data, content, op=found.name)
+                    room -= 1
+                if not room:
+                    break
             queue.flush()
+            with contextlib.suppress(OSError):  # the reader says what is wrong
+                there &= {*os.listdir(self._table[key])} if there else set()  # noqa: PTH208 - names
 
     def _new(self, key: str) -> Iterator[Found]:
         """Yield what is new in one of its directories, which may come late, or be a link to one."""
         path = Path(self._table[key])
         if not self._table[key] or not path.is_dir():
             self._readers.pop(key, None)
+            self._there[key].clear()
             return
         if (real := path.resolve()) != self._real.get(key) or key not in self._readers:
             self._readers[key], self._real[key] = QueueReader(real, MAX_BYTES), real
-            self._read[key] = 0
         yield from self._readers[key].entries(AT_ONCE)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fuzztui.engines.keys import Key
 from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.contradictions import OF_TURN
 from fuzztui.run.campaign.table import CampaignTable
 
 KEYS = (
@@ -42,9 +43,15 @@ class SiblingsTable(CampaignTable):
             yield self.name, f"have inputs of bytes, which mean nothing to a {maker}; remove them"
         if campaign.hosts:
             yield self.name, "are for one machine; remove [hosts] or --host, or [[siblings]]"
+        if campaign.blind:
+            text = "need an afl-fuzz that imports, which none does with -n (engine.extra_args)"
+            yield self.name, f"{text}; remove one of them"
         for name in campaign.table(self.name):
             if name in campaign.own_names:
                 yield f"siblings.{name}.name", "is the name of an instance; choose another name"
+            elif campaign.table("mutants") and OF_TURN.fullmatch(name):
+                text = "is a name of instances that fuzz a mutant ([mutants]); choose another name"
+                yield f"siblings.{name}.name", text
         if not of_run:  # links may have changed since; the run must open
             yield from self._directories(campaign)
 
@@ -65,7 +72,7 @@ class SiblingsTable(CampaignTable):
         for name, sibling in campaign.table(self.name).items():
             for key in ("corpus", "crashes"):
                 if sibling[key] and not Path(sibling[key]).is_dir():
-                    text = f"{sibling[key]} is not there yet; the campaign waits for it"
+                    text = f"{sibling[key]} is not there yet; it is read as soon as it exists"
                     yield f"siblings.{name}.{key}", text
 
 

@@ -45,6 +45,7 @@ class SiblingService(Service):
                 self.saw(EntrySaved(entry.instance, entry.id, entry.file, sync=entry.sync))
         rows = {row.instance: row for row, _ in sibling_rows(state)}
         self._recorded = replace(rows.get(name) or SiblingState(name), behind=True, problem="")
+        self._taken, self._new_t = self._exchange.taken, self._recorded.new_t
         return [self._recorded]
 
     def saw(self, event: Event) -> None:
@@ -62,9 +63,10 @@ class SiblingService(Service):
             for one in self._exchange.findings:
                 if f"{one.instance}/{one.file}" not in self._context.state.findings:
                     self._context.record(one)
-            now = replace(before, **self._exchange.figures, problem=problem)
-            if (now.imported, now.crashes) > (before.imported, before.crashes):
-                now = replace(now, new_t=t)
+            if (taken := self._exchange.taken) > self._taken:
+                self._taken, self._new_t = taken, t
+            figures = self._exchange.figures
+            now = replace(before, **figures, new_t=self._new_t, problem=problem)
             if now != before and (t >= self._due or problem != before.problem):
                 self._due, self._recorded = t + RECORD_S, now
                 self._context.record(now)

@@ -26,7 +26,8 @@ from fuzztui.run.campaign.table import feature_tables
 
 MIN_MEMORY = 64 << 20
 MAX_DICTIONARIES = 4
-_OF_TURN = re.compile(r"m\d+(-s\d+)?")
+OF_TURN = re.compile(r"m\d+(-s\d+)?")
+"""Names of instances that fuzz a mutant."""
 
 
 def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, str]]:
@@ -84,7 +85,7 @@ def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, s
             f"-n is for one instance that is called {ALONE}, because afl-fuzz takes neither -M nor "
             "-S with it; set engine.instances = 1 without engine.names and [hosts], or remove -n",
         )
-    of_turns = [name for name in engine.get("names", ()) if _OF_TURN.fullmatch(name)]
+    of_turns = [name for name in engine.get("names", ()) if OF_TURN.fullmatch(name)]
     if of_turns and campaign.table("mutants"):
         yield (
             "engine.names",

@@ -302,7 +302,8 @@ class _Loader:
             one = every.setdefault(name_of, {}) if isinstance(every, dict) and rest else None
             if isinstance(one, dict):
                 target, key = one, ".".join(rest)
-        if table == HOSTS and dot and of_host in _HOST_KEYS and isinstance(target, dict):
+        of_one = _is_by_name(table) or (table == HOSTS and of_host in _HOST_KEYS)
+        if of_one and dot and isinstance(target, dict):
             target, key = target.setdefault(address, {}), of_host
         if isinstance(target, dict):
             target[key] = value
@@ -364,7 +365,8 @@ class _Loader:
             if is_own:
                 named[name] = entry
             else:
-                wrong = "is missing" if name is None else f"{name!r} is no text, or is there twice"
+                bad = "is there twice" if isinstance(name, str) else "is no text"
+                wrong = "is missing" if name is None else f"{name!r} {bad}"
                 text = f"{wrong}; give each [[{self.prefix}{table}]] a name of its own"
                 self.problem(f"{dotted}.name", text)
         return named
@@ -378,7 +380,8 @@ class _Loader:
         for name, values in named.items():
             dotted = f"{table}.{name}"
             if isinstance(values, dict):
-                frozen[name], resolved[name] = self.checked(dotted, keys, values)
+                own = {"name": name} if _is_by_name(table) else {}
+                frozen[name], resolved[name] = self.checked(dotted, keys, values | own)
             else:
                 takes = ", ".join(key.name for key in keys)
                 header = f" below a header [[{self.prefix}{table}]]" if _is_by_name(table) else ""

@@ -12,6 +12,7 @@ from waiting import wait_until
 from fuzztui.kernel.wire.events import FindingSaved
 from fuzztui.machines.siblings import exchange as module
 from fuzztui.machines.siblings.exchange import SiblingExchange
+from fuzztui.machines.siblings.publish import publish_new
 from fuzztui.machines.sync.peers import MAX_BYTES
 from fuzztui.run.campaign.rundir import RunDir, prepare_run
 
@@ -133,7 +134,7 @@ def test_only_so_many_crashes(beside: Beside, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(module, "AT_ONCE", 2)
     for n in range(5):
         write(beside.crashes, f"crash-{n}", b"%d" % n)
-    assert "more than 2 inputs" in beside.exchange.go()
+    assert "limit of 2 inputs" in beside.exchange.go()
     beside.exchange.go()
     assert len(beside.exchange.findings) == 2
 
@@ -165,6 +166,51 @@ def test_no_file_of_the_sibling_is_replaced(beside: Beside, tmp_path: Path) -> N
     assert (beside.corpus / sha1(b"ours")).read_bytes() == b"something else"
     assert not outside.exists()
     assert beside.exchange.figures["exported"] == 0
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["links", "no links"])
+@pytest.mark.parametrize("kind", ["link", "fifo", "file"])
+def test_nothing_is_followed_that_comes_while_a_file_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, links: bool
+) -> None:
+    file, outside = tmp_path / "corpus" / "name", tmp_path / "outside"
+    file.parent.mkdir()
+
+    def put() -> None:
+        if kind == "link":
+            file.symlink_to(outside)
+        elif kind == "fifo":
+            os.mkfifo(file)
+        else:
+            file.write_bytes(b"theirs")
+
+    def no_links(*_: object, **__: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    if not links:
+        monkeypatch.setattr(os, "link", no_links)
+    assert not publish_new(file, b"ours", put)
+    assert not outside.exists()
+    assert [p.name for p in file.parent.iterdir()] == ["name"]
+    assert kind != "file" or file.read_bytes() == b"theirs"
+    file.unlink()
+    assert publish_new(file, b"ours", lambda: None)
+    assert [p.name for p in file.parent.iterdir()] == ["name"]
+    assert file.read_bytes() == b"ours"
+
+
+def test_an_exported_file_has_the_mode_of_a_new_one(
+    beside: Beside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mask = os.umask(0o022)
+    try:
+        with monkeypatch.context() as watched:  # another thread would make files without its mask
+            watched.setattr(os, "umask", lambda _: pytest.fail("is of the whole process"))
+            beside.found(0, b"ours")
+            assert beside.exchange.go() == ""
+    finally:
+        os.umask(mask)
+    assert (beside.corpus / sha1(b"ours")).stat().st_mode & 0o777 == 0o644
 
 
 def test_a_directory_may_come_late_and_go(tmp_path: Path) -> None:
@@ -226,12 +272,63 @@ def test_a_disk_that_is_full_loses_nothing(beside: Beside, monkeypatch: pytest.M
 
 def test_only_so_many_inputs(beside: Beside, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(module.MOST, "corpus", 3)
-    monkeypatch.setattr(module, "AT_ONCE", 2)
     for n in range(9):
         write(beside.corpus, f"f{n}", b"%d" % n)
-    wait_until(lambda: "more than 3 inputs" in beside.exchange.go())
+    assert "limit of 3 inputs" in beside.exchange.go()
     beside.exchange.go()
-    assert len(beside.has()) == 4, "the pass in which it was reached is a whole one"
+    assert len(beside.has()) == 3
+    assert beside.exchange.figures["behind"]
+
+
+def test_a_file_counts_once_while_it_is_there(beside: Beside) -> None:
+    write(beside.corpus, "one", b"theirs")
+    write(beside.corpus, "two", b"more")
+    beside.exchange.go()
+    os.utime(beside.corpus / "one", (2e9, 1e9))
+    os.utime(beside.corpus / "two", (1e9, 9e8))
+    beside.exchange.go()
+    assert beside.exchange.figures["files"] == 2
+    (beside.corpus / "two").unlink()
+    beside.exchange.go()
+    assert (beside.exchange.figures["files"], beside.exchange.figures["imported"]) == (1, 2)
+
+
+def test_imports_do_not_wait_for_exports(beside: Beside, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a resume all entries are exported again, and nothing of it is new."""
+    write(beside.corpus, "one", b"theirs")
+    for n in range(3):
+        beside.found(n, b"ours %d" % n)
+    beside.exchange.go()
+    monkeypatch.setattr(module, "AT_ONCE", 1)
+    after, before = beside.again(), beside.exchange.taken
+    assert after.figures["behind"], "nothing is read yet"
+    for _ in range(9):
+        after.go()
+        assert after.taken == before == 1, "neither an echo, nor news"
+
+
+def test_a_corpus_that_cannot_be_written_is_read(
+    beside: Beside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(file: Path, *_: object) -> bool:
+        raise PermissionError(13, "Permission denied", str(file))
+
+    write(beside.corpus, "one", b"theirs")
+    beside.found(0, b"ours")
+    with monkeypatch.context() as unwritable:
+        unwritable.setattr(module, "publish_new", refused)
+        assert str(beside.corpus) in beside.exchange.go()
+    assert beside.has() == [b"theirs"]
+    assert beside.exchange.go() == ""
+    assert (beside.corpus / sha1(b"ours")).exists()
+
+
+def test_a_slow_input_is_no_crash(beside: Beside) -> None:
+    write(beside.crashes, "slow-unit-abc", b"slow")
+    write(beside.crashes, "timeout-abc", b"hangs")
+    beside.exchange.go()
+    assert beside.has("crashes") == [b"hangs"]
+    assert beside.exchange.figures["crashes"] == 1
 
 
 def test_the_directory_of_an_instance_is_left_alone(beside: Beside) -> None:
@@ -249,10 +346,7 @@ def test_one_pass_is_bounded(beside: Beside, monkeypatch: pytest.MonkeyPatch) ->
         write(beside.corpus, f"f{n}", b"theirs %d" % n)
         beside.found(n, b"ours %d" % n)
     beside.exchange.go()
-    assert (beside.exchange.figures["exported"], beside.exchange.figures["imported"]) == (10, 0)
-    beside.exchange.go()
-    beside.exchange.go()
-    assert (beside.exchange.figures["exported"], beside.exchange.figures["imported"]) == (25, 10)
+    assert (beside.exchange.figures["exported"], beside.exchange.figures["imported"]) == (10, 10)
     assert beside.exchange.figures["behind"]
     wait_until(lambda: (beside.exchange.go(), beside.exchange.figures["imported"])[1] == 25)
     assert not beside.exchange.figures["behind"]

@@ -8,6 +8,7 @@ import pytest
 
 from fuzztui.run.campaign import CampaignError, FrozenCampaign, load, write_frozen
 from fuzztui.run.campaign.rundir import prepare_run
+from fuzztui.run.campaign.table import feature_tables
 
 HEAD = """[engine]
 kind = "zest"
@@ -62,8 +63,9 @@ def test_the_frozen_copy_is_the_same(tmp_path: Path) -> None:
         ('[[siblings]]\ncorpus = "x"\n', "c.toml:9: siblings.2.name: is missing"),
         (
             '[[siblings]]\nname = "lf"\ncorpus = "x"\n',
-            "c.toml:9: siblings.2.name: 'lf' is no text, or is there twice",
+            "c.toml:9: siblings.2.name: 'lf' is there twice",
         ),
+        ('[[siblings]]\nname = 3\ncorpus = "x"\n', "c.toml:9: siblings.2.name: 3 is no text"),
         ('[[siblings]]\nname = "b"\n', "c.toml:9: siblings.b.corpus: is missing"),
         ('[[siblings]]\nname = "b"\ncorpus = "c.toml"\n', "c.toml:9: siblings.b.corpus: 'c.toml'"),
         (
@@ -133,3 +135,42 @@ def test_several_targets_have_their_own(tmp_path: Path) -> None:
     assert part.loaded.campaign.table("siblings")["lf"]["corpus"] == str(tmp_path / "lf")
     (found,) = problems(tmp_path, HEAD.replace("[target]\nfunction", "[target]\n#") + target)
     assert found.startswith("c.toml:5: siblings: is of one target")
+
+
+def test_the_key_of_a_table_is_the_name(tmp_path: Path) -> None:
+    head = HEAD.partition("[[siblings]]")[0]
+    found = loaded(tmp_path, head + '[siblings.x]\nname = "main"\ncorpus = "lf"\n')
+    assert found.campaign.table("siblings")["x"]["name"] == "x"
+    assert found.frozen["siblings"]["x"]["name"] == "x"
+
+
+def test_set_changes_a_key_of_one(tmp_path: Path) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text(HEAD + SECOND)
+    sets = ["siblings.lf.export=false", "siblings.lf.corpus=other"]
+    siblings = load(file, sets, cwd=tmp_path / "there").campaign.table("siblings")
+    assert (siblings["lf"]["export"], siblings["lf"]["name"]) == (False, "lf")
+    assert siblings["lf"]["corpus"] == str(tmp_path / "there/other")
+
+
+AFL = HEAD.replace('"zest"', '"afl"').replace('function = "json:loads"', 'command = ["/bin/true"]')
+
+
+def test_a_name_of_a_turn_beside_mutants(tmp_path: Path) -> None:
+    (tmp_path / "app.py").touch()
+    named = AFL.replace('name = "lf"', 'name = "m1"')
+    assert loaded(tmp_path, named).campaign.table("siblings")
+    found = problems(tmp_path, named + '[mutants]\nsources = ["app.py"]\n')
+    assert any(p.startswith("c.toml:5: siblings.m1.name: is a name of instances") for p in found)
+
+
+def test_without_instrumentation_afl_imports_nothing(tmp_path: Path) -> None:
+    (found,) = problems(tmp_path, AFL.replace("[target]", 'extra_args = ["-n"]\n[target]'))
+    assert found.startswith("c.toml:6: siblings: need")
+
+
+def test_a_directory_that_is_not_there_is_noted(tmp_path: Path) -> None:
+    (tmp_path / "lf/crashes").mkdir(parents=True)
+    campaign = loaded(tmp_path, HEAD).campaign
+    ((dotted, _),) = feature_tables()["siblings"].notes(campaign, ())
+    assert dotted == "siblings.lf.corpus"
