@@ -307,6 +307,22 @@ def test_imports_do_not_wait_for_exports(beside: Beside, monkeypatch: pytest.Mon
         assert after.taken == before == 1, "neither an echo, nor news"
 
 
+def test_after_a_resume_what_is_new_does_not_wait(
+    beside: Beside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(9):
+        write(beside.corpus, f"f{n}", b"theirs %d" % n)
+        beside.found(n, b"ours %d" % n)
+    beside.exchange.go()
+    write(beside.corpus, "z", b"new")
+    monkeypatch.setattr(module, "AT_ONCE", 1)
+    after = beside.again()
+    beside.found(9, b"ours and new")
+    after.go()
+    assert (beside.corpus / sha1(b"ours and new")).exists()
+    assert beside.has()[-1] == b"new"
+
+
 def test_a_corpus_that_cannot_be_written_is_read(
     beside: Beside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
