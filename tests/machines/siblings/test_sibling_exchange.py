@@ -199,6 +199,13 @@ def test_nothing_is_followed_that_comes_while_a_file_is_written(
     assert file.read_bytes() == b"ours"
 
 
+def test_a_file_that_cannot_be_made_names_the_directory(tmp_path: Path) -> None:
+    """The same text in each pass: otherwise the log gets an event for each."""
+    with pytest.raises(FileNotFoundError) as caught:
+        publish_new(tmp_path / "gone" / "name", b"ours", lambda: None)
+    assert caught.value.filename == str(tmp_path / "gone")
+
+
 def test_an_exported_file_has_the_mode_of_a_new_one(
     beside: Beside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
