@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import time
 from collections import deque
 from collections.abc import Iterator
 from functools import partial
@@ -27,10 +28,15 @@ from fuzztui.machines.sync.queues import QueueWriter, imported_until
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.observe.passive import make_passive
 from fuzztui.run.observe.queues import Found, QueueReader
+from fuzztui.run.observe.scan import GRAIN_S
 from fuzztui.tools.export.corpus import FORMATS, name_of
 
 AT_ONCE: Final = 1000
-"""Files of one directory that a pass reads or writes; the others follow in the next passes."""
+"""New contents of one directory that a pass takes or writes; the others follow in the next passes.
+"""
+
+PASS_S: Final = 1.0
+"""Seconds in which a pass goes on over known contents, all of which come again after a resume."""
 
 MOST: Final = {"corpus": 200_000, "crashes": 2000}
 """Contents that are taken: each costs memory here and in the engines, each crash is run again.
@@ -79,6 +85,8 @@ class SiblingExchange:
         """The directories that they read; a link may lead to another one later."""
         self._there: dict[str, set[str]] = {key: set() for key in self._queues}
         """Names of inputs that are in its corpus (without exported ones), and in its crashes."""
+        self._settled: dict[str, int] = {}
+        """When the directories were changed last before names that are gone were forgotten."""
 
     @property
     def figures(self) -> dict[str, Any]:
@@ -144,7 +152,8 @@ class SiblingExchange:
 
     def _export(self) -> None:
         """Write new entries into its corpus. Raises OSError."""
-        for _ in range(min(AT_ONCE, len(self._waiting))):
+        enough, until = self._exported + AT_ONCE, time.monotonic() + PASS_S
+        while self._waiting and self._exported < enough and time.monotonic() < until:
             data = read_if_regular(self._importer / self._waiting[0], MAX_BYTES + 1)
             content = digest(data or b"")
             if data and len(data) <= MAX_BYTES and content not in self._own:
@@ -174,8 +183,16 @@ class SiblingExchange:
                 if not room:
                     break
             queue.flush()
-            with contextlib.suppress(OSError):  # the reader says what is wrong
-                there &= {*os.listdir(self._table[key])} if there else set()  # noqa: PTH208 - names
+            self._forget(key)
+
+    def _forget(self, key: str) -> None:
+        """Forget names that are no longer in one of its directories."""
+        path, there = self._table[key], self._there[key]
+        with contextlib.suppress(OSError):  # the reader says what is wrong
+            changed = Path(path).stat().st_mtime_ns
+            if there and changed != self._settled.get(key):
+                there &= {*os.listdir(path)}  # noqa: PTH208 - names only
+                self._settled[key] = changed if time.time() - changed / 1e9 > GRAIN_S else -1
 
     def _new(self, key: str) -> Iterator[Found]:
         """Yield what is new in one of its directories, which may come late, or be a link to one."""
@@ -186,4 +203,8 @@ class SiblingExchange:
             return
         if (real := path.resolve()) != self._real.get(key) or key not in self._readers:
             self._readers[key], self._real[key] = QueueReader(real, MAX_BYTES), real
-        yield from self._readers[key].entries(AT_ONCE)
+        reader, queue, until = self._readers[key], self._queues[key], time.monotonic() + PASS_S
+        before = queue.next_id
+        yield from reader.entries(AT_ONCE)
+        while reader.behind and queue.next_id == before and time.monotonic() < until:
+            yield from reader.entries(AT_ONCE)

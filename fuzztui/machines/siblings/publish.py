@@ -20,8 +20,8 @@ def publish_new(file: Path, data: bytes, before: Callable[[], None]) -> bool:
     when the content is written and has no name yet. Raises OSError; ``file`` is then not there.
     """
     part = file.with_name(f"{PART}{secrets.token_hex(8)}")
+    _create(part, data)
     try:
-        _create(part, data)
         before()
         try:
             os.link(part, file, follow_symlinks=False)
@@ -38,11 +38,15 @@ def publish_new(file: Path, data: bytes, before: Callable[[], None]) -> bool:
 
 
 def _create(file: Path, data: bytes) -> None:
-    fd = os.open(file, _FLAGS, 0o666)
+    """Raises OSError that names the directory: a name that changes would be a new problem."""
     try:
-        write_all(fd, data)
-    except OSError as e:  # a full disk
-        file.unlink(missing_ok=True)
-        raise OSError(e.errno, e.strerror, str(file)) from None
-    finally:
-        os.close(fd)
+        fd = os.open(file, _FLAGS, 0o666)
+        try:
+            write_all(fd, data)
+        except OSError:  # a full disk
+            file.unlink(missing_ok=True)
+            raise
+        finally:
+            os.close(fd)
+    except OSError as e:
+        raise OSError(e.errno, e.strerror, str(file.parent)) from None

@@ -199,6 +199,13 @@ def test_nothing_is_followed_that_comes_while_a_file_is_written(
     assert file.read_bytes() == b"ours"
 
 
+def test_a_file_that_cannot_be_made_names_the_directory(tmp_path: Path) -> None:
+    """The same text in each pass: otherwise the log gets an event for each."""
+    with pytest.raises(FileNotFoundError) as caught:
+        publish_new(tmp_path / "gone" / "name", b"ours", lambda: None)
+    assert caught.value.filename == str(tmp_path / "gone")
+
+
 def test_an_exported_file_has_the_mode_of_a_new_one(
     beside: Beside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -305,6 +312,22 @@ def test_imports_do_not_wait_for_exports(beside: Beside, monkeypatch: pytest.Mon
     for _ in range(9):
         after.go()
         assert after.taken == before == 1, "neither an echo, nor news"
+
+
+def test_after_a_resume_what_is_new_does_not_wait(
+    beside: Beside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(9):
+        write(beside.corpus, f"f{n}", b"theirs %d" % n)
+        beside.found(n, b"ours %d" % n)
+    beside.exchange.go()
+    write(beside.corpus, "z", b"new")
+    monkeypatch.setattr(module, "AT_ONCE", 1)
+    after = beside.again()
+    beside.found(9, b"ours and new")
+    after.go()
+    assert (beside.corpus / sha1(b"ours and new")).exists()
+    assert beside.has()[-1] == b"new"
 
 
 def test_a_corpus_that_cannot_be_written_is_read(
