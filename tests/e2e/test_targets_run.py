@@ -13,7 +13,6 @@ from homes import compiled, kill_holder, write_seeds
 from supervised import Supervised
 from waiting import wait_until
 
-from fuzztui.cli import main
 from fuzztui.features.targets.fold import TargetRows, target_rows
 from fuzztui.kernel.model.selectors import WAITS_FOR_TURN, running_time
 from fuzztui.kernel.model.state import State
@@ -209,17 +208,6 @@ def test_targets_share_a_core_by_turns_which_a_user_moves(place: Path) -> None:
         before = execs(shop.state())["price"]
         shop.until(lambda s: execs(s)["price"] > before)
         assert not shop.send(WeighTarget("none", 1)).ok
-        # One without a turn that is resumed in its own run is paused again.
-        before_s = shop.part_state("order").paused_s
-        assert main(["ctl", str(shop.part("order")), "resume"]) == 0
-        order = wait_until(
-            lambda: (
-                (found := shop.part_state("order")).paused_s > before_s
-                and found.state == "paused"
-                and found
-            )
-        )
-        assert [*order.commands.values()][-1].by.startswith("turns as ")
         # A user's pause outlasts the turns, and gives the core to the other.
         assert shop.send(WeighTarget("order", 1)).ok
         assert shop.send(Pause("price")).ok

@@ -59,8 +59,6 @@ class TargetReporter(Service):
         """The keys of findings that are to be reported, oldest first."""
         self._greeted = False
         self._orders: asyncio.Queue[Command] = asyncio.Queue()
-        self._ordered: Command | None = None
-        """The last order of the whole campaign."""
         self._stats = ""
         self._noted_pause: bool | None = None
 
@@ -74,13 +72,8 @@ class TargetReporter(Service):
         state = self._context.state
         if not self._greeted and state.state in ("running", "paused"):
             self._greet(state)
-        if isinstance(self._ordered, Pause) and state.state == "running":
-            text = "waits for its turn, as the whole campaign decides; a higher weight brings more"
-            self._context.record(Message("warning", text))
-            self._orders.put_nowait(self._ordered)  # a user had resumed this campaign alone
         while not self._orders.empty():
-            self._ordered = self._orders.get_nowait()
-            await asyncio.to_thread(self._obey, self._ordered)
+            await asyncio.to_thread(self._obey, self._orders.get_nowait())
         self._note_pause(state)
         await self._report()
 
