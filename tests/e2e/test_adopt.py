@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -115,10 +116,13 @@ def running_all(home: Home) -> dict[str, dict] | None:
 
 def commands(home: Home) -> dict[str, psutil.Process]:
     """The afl-fuzz processes of the run, by instance."""
-    found = [p for p in home.processes() if p.name() == "afl-fuzz"]
-    parents = {p.pid for p in found}
-    tops = [p for p in found if p.ppid() not in parents]
-    return {p.environ()["FUZZTUI_INSTANCE"]: p for p in tops}
+    tops = {}
+    for process in home.processes():
+        with suppress(psutil.NoSuchProcess):  # a fork that was about to run the target
+            above = process.parent()
+            if process.name() == "afl-fuzz" and (above is None or above.name() != "afl-fuzz"):
+                tops[process.environ()["FUZZTUI_INSTANCE"]] = process
+    return tops
 
 
 def test_a_living_fleet_goes_on_under_its_names_with_all_its_work(home, by_hand):
