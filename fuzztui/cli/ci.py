@@ -28,7 +28,13 @@ from fuzztui.features.verdicts.file import MutantVerdict, read_mutant_verdicts
 from fuzztui.features.verdicts.judging import changes as verdict_changes
 from fuzztui.kernel.base.atomic import publish_text, replace_bytes
 from fuzztui.kernel.base.bounds import LARGEST
-from fuzztui.kernel.base.files import files_in, read_regular, remove, temporary_directory
+from fuzztui.kernel.base.files import (
+    files_in,
+    read_if_regular,
+    read_regular,
+    remove,
+    temporary_directory,
+)
 from fuzztui.kernel.base.files import status as lstat
 from fuzztui.kernel.base.shards import Shard
 from fuzztui.kernel.base.text import brief, several
@@ -37,6 +43,7 @@ from fuzztui.kernel.model.measured import unmeasured
 from fuzztui.kernel.model.selectors import ENDED, totals
 from fuzztui.kernel.model.state import Finding, State
 from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.wire.afl import id_of
 from fuzztui.kernel.wire.events import (
     Event,
     FindingDescribed,
@@ -74,6 +81,8 @@ _SCORE_SHARE = 0.7
 """Share for the score, of the time left after fuzzing; the rest: adding inputs to the corpus."""
 _LEAST_S = 0.5
 """Seconds below which a step is left out."""
+_MAX_SHOWN_BYTES = 200
+"""Bytes of an input that a comment shows."""
 _SPOTON = "spoton"
 
 
@@ -158,6 +167,8 @@ class _Ci:
         self._began = time.monotonic()
         self._until = self._began + options.budget if options.budget else float("inf")
         """When the job must end: all steps read it."""
+        self._fuzzed = State()
+        """The end of the fuzzing; the state of an empty log before."""
         self._inputs: dict[str, str] = {}
         """The kept input by the key of a finding."""
 
@@ -207,7 +218,9 @@ class _Ci:
             self._cut(outcomes.cut, "not recorded: the next run compares nothing with them")
         judge.judge_findings()
         if result is not None:
-            judge.judge_mutants(result, self.baseline, options.fail_under, options.max_invalid)
+            judge.judge_mutants(
+                result, self.baseline, options.fail_under, options.max_invalid, self._new_input
+            )
             if self.code is None:
                 inputs = os.path.relpath(self.corpus.inputs, self.output)
                 more = {"corpus": [inputs], "problems": []}
@@ -355,7 +368,7 @@ class _Ci:
         say(f"fuzzing with {kind} for {duration(seconds)} of the {left} that are left of --budget")
         start_campaign(loaded, "starting")
         wait_for_end(run, as_json=False, summary=False, until=until)
-        state = standing(run).state
+        state = self._fuzzed = standing(run).state
         self.outcome.executions = max(0, totals(state).stats.execs)
         if state.state not in ENDED or state.state == "failed":
             reason = f": {brief(state.reason)}" if state.reason else ""
@@ -458,6 +471,19 @@ class _Ci:
             if kept := self.corpus.add(file, self.corpus.findings):
                 return f"{FINDINGS}/{kept.name}"
         return f"{finding.instance}/{finding.file}"
+
+    def _new_input(self, killer: str) -> str:
+        """The text of an input that fuzzing has made; empty if ``killer`` was there before.
+
+        The score runs kept inputs first and names the first killer.
+        """
+        file = Path(killer)
+        if file.parent not in self._queues():
+            return ""
+        entry = self._fuzzed.entries.get(f"{file.parent.parent.name}/{id_of(file.name)}")
+        if entry and entry.preview:  # made by a generator: the file only has its choices
+            return entry.preview
+        return repr(read_if_regular(file, _MAX_SHOWN_BYTES) or b"")
 
     def _not_judged(self, text: str) -> None:
         """Add a gate that fails, because green would mean that something was judged."""

@@ -24,6 +24,7 @@ from fuzztui.tools.ci.outcome import (
     Gate,
     LocatedFrame,
     ReportedFinding,
+    ReportedKill,
     ReportedSurvivor,
     located,
     stack_frames,
@@ -95,9 +96,14 @@ class CiJudge:
         baseline: Baseline | None,
         fail_under: float | None,
         max_invalid: float,
+        new_input: Callable[[str], str],
     ) -> None:
-        """Add the survivors, and the gates for mutants. ``result``: the score."""
-        not_run = self._take_mutants(result, baseline)
+        """Add the survivors, the kills by new inputs, and the gates for mutants.
+
+        ``result``: the score. ``new_input``: returns the text of an input by its file; an empty
+        string if the input was in the kept corpus before.
+        """
+        not_run = self._take_mutants(result, baseline, new_input)
         outcome = self._outcome
         left = f"; {several(not_run, 'mutant')} not run on every input" if not_run else ""
         if outcome.invalid * 100 > max_invalid * outcome.mutants:
@@ -129,7 +135,12 @@ class CiJudge:
             text += f", less than {fail_under:g}%" if low else ""
             self._gate("score", text, BELOW_THRESHOLD if low else 0)
 
-    def _take_mutants(self, result: dict[str, Any], baseline: Baseline | None) -> int:
+    def _take_mutants(
+        self,
+        result: dict[str, Any],
+        baseline: Baseline | None,
+        new_input: Callable[[str], str],
+    ) -> int:
         """Add the survivors; return the number of mutants that did not run on every input."""
         outcome, state = self._outcome, state_of(result)
         mutants = state.mutants.values()
@@ -147,11 +158,16 @@ class CiJudge:
                     id=m.id,
                     location=_location(m, outcome.root),
                     function=m.function,
-                    change=f"{m.before.strip()} -> {m.after.strip()}",
+                    change=_change(m),
                     is_noted=self._is_noted(m, baseline),
                     is_new=m.id in new,
                 )
             )
+        for m in mutants:
+            on_changed_line = self._code and self._code.on_changed_line(m.path, m.line)
+            if m.state == "killed" and on_changed_line and (text := new_input(m.killer)):
+                place = _location(m, outcome.root)
+                outcome.kills.append(ReportedKill(place, m.function, _change(m), text))
         return 0 if outcome.exact else mutants_summary(state).not_run
 
     def _is_noted(self, mutant: Mutant, baseline: Baseline | None) -> bool:
@@ -162,6 +178,11 @@ class CiJudge:
 
     def _gate(self, name: str, text: str, code: int = 0) -> None:
         self._outcome.gates.append(Gate(name, text, code))
+
+
+def _change(m: Mutant) -> str:
+    """The code before and after the mutation."""
+    return f"{m.before.strip()} -> {m.after.strip()}"
 
 
 def _location(m: Mutant, root: Path) -> CodeLocation | None:

@@ -37,12 +37,13 @@ from fuzztui.kernel.base.patches import renamed_diff, unified_diff
 from fuzztui.kernel.base.text import brief, visible
 from fuzztui.tools.ci.annotations import github, gitlab
 from fuzztui.tools.ci.junit import junit
-from fuzztui.tools.ci.markdown import markdown
+from fuzztui.tools.ci.markdown import comment, markdown
 from fuzztui.tools.ci.outcome import (
     CiOutcome,
     CodeLocation,
     Gate,
     ReportedFinding,
+    ReportedKill,
     ReportedSurvivor,
 )
 from fuzztui.tools.ci.sarif import sarif
@@ -169,9 +170,10 @@ def outcome(text: str) -> CiOutcome:
         ReportedFinding(text, "crash", text, "", text, False, text, (), None),
     ]
     survivor = ReportedSurvivor(text, place, text, text, True, True)
+    kills = [ReportedKill(place, text, text, text)]
     gates = [Gate("survivors", text, 11), Gate(text, text)]
     return CiOutcome(text, Path("/project"), text, text, findings=findings, survivors=[survivor],
-                     gates=gates, notes=[text])  # fmt: skip
+                     kills=kills, gates=gates, notes=[text])  # fmt: skip
 
 
 def page(text: str) -> Page:
@@ -225,7 +227,10 @@ def markdown_words(text: str, _: Path) -> None:
 
 
 def markdown_of_ci(text: str, _: Path) -> None:
-    check_markdown(markdown(outcome(text)).replace("❌", "").replace("✅", ""))
+    marker, _, commented = comment(outcome(text)).partition("\n")
+    assert re.fullmatch(r"<!-- fuzztui ci [0-9a-f]{32} -->", marker)
+    for written in (markdown(outcome(text)), commented):
+        check_markdown(written.replace("❌", "").replace("✅", ""))
 
 
 def markdown_of_reports(text: str, _: Path) -> None:

@@ -1,6 +1,9 @@
 """``fuzztui ci`` in a scratch repository: green, a bug comes in, red at the right line, mended."""
 
+import ast
+import html
 import json
+import re
 import shutil
 import subprocess
 import tomllib
@@ -216,6 +219,25 @@ def test_gates_for_survivors_on_changed_lines(project: Project) -> None:
     rows = json.loads(project.output("code-quality.json"))
     assert {row["location"]["lines"]["begin"] for row in rows} == {6}
     assert project.kept() == kept
+
+
+def test_the_comment_has_the_input_that_kills_a_mutant_on_a_changed_line(project: Project) -> None:
+    project.ci("--budget", "0")
+    changed = PROGRAM.replace("    if n < 0:", "    if n == 77:\n        return 5\n    if n < 0:")
+    changed = changed.replace(
+        "    if data[:1]", '    if data[:1] == b"[":\n        return 9\n    if data[:1]'
+    )
+    project.write("prog.py", changed)
+    queue = project.path / "fuzztui-ci/run/out/main/queue"
+    project.fuzz(
+        "--since", "main",
+        look=lambda: wait_until(lambda: any(f.read_bytes()[:1] == b"[" for f in queue.glob("id*"))),
+    )  # fmt: skip
+    alive, killed = project.output("comment.md").split("killed by new inputs only")
+    assert "prog.py:6<" in alive
+    assert "prog.py:14<" in killed
+    inputs = re.findall(r"<code>(b&#39;.*?|b'.*?|b\".*?)</code> \|$", killed, re.MULTILINE)
+    assert inputs and all(ast.literal_eval(html.unescape(text))[:1] == b"[" for text in inputs)
 
 
 def test_what_is_refused(project: Project) -> None:

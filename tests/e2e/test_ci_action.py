@@ -1,12 +1,15 @@
 """The GitHub Action: its scripts, run by bash in a shallow clone, as for a pull request."""
 
+import json
 import os
 import re
 import shlex
 import stat
 import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import yaml
@@ -20,6 +23,8 @@ LOADED: dict[str, Any] = yaml.safe_load(ACTION.read_text())
 STEPS: list[dict[str, Any]] = LOADED["runs"]["steps"]
 SCRIPTS = {step["name"]: step for step in STEPS if "run" in step}
 INPUT = re.compile(r"\$\{\{ inputs\.([\w-]+) \}\}")
+HARMLESS = ("${{ github.token }}", "${{ github.event.pull_request.number }}")
+"""Expressions whose value no author of a pull request chooses."""
 
 PROGRAM = "def parse(data: bytes):\n    return len(data) + 1\n"
 BUG = "def parse(data: bytes):\n    return 7 // (len(data) - 1)\n"
@@ -66,7 +71,11 @@ class Runner:
         given = {key: row["default"] for key, row in LOADED["inputs"].items()}
         given |= {key.replace("_", "-"): value for key, value in inputs.items()}
         step = SCRIPTS[name]
-        env = {k: INPUT.sub(lambda m: given[m[1]], v) for k, v in step.get("env", {}).items()}
+        env = {
+            key: INPUT.sub(lambda m: given[m[1]], value)
+            for key, value in step.get("env", {}).items()
+            if value not in HARMLESS
+        }
         return subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
             cwd=self.checkout, env={**self.env, **env}, check=False, capture_output=True,
@@ -75,13 +84,13 @@ class Runner:
 
 
 def test_scripts_get_inputs_as_variables_only() -> None:
-    assert len(SCRIPTS) == 3
+    assert len(SCRIPTS) == 4
     for step in SCRIPTS.values():
         assert "${{" not in step["run"]
         assert step["shell"] == "bash"
         for value in step.get("env", {}).values():
-            assert INPUT.fullmatch(value), value
-    used = set(INPUT.findall(ACTION.read_text())) | {"install", "upload-sarif"}
+            assert INPUT.fullmatch(value) or value in HARMLESS, value
+    used = set(INPUT.findall(ACTION.read_text())) | {"install", "upload-sarif", "comment"}
     assert used == set(LOADED["inputs"])
     assert all(isinstance(row["default"], str) for row in LOADED["inputs"].values())
 
@@ -148,6 +157,69 @@ def test_a_pull_request(tmp_path: Path) -> None:
     assert "::warning file=prog.py,line=3," in done.stdout
     done = runner.step("Fuzz", budget="0", campaign="nowhere.toml; exit 0")
     assert done.returncode == 2, done
+
+
+class Comments(BaseHTTPRequestHandler):
+    """The comments of a pull request, as far as GitHub's API has been asked for."""
+
+    kept: ClassVar[dict[int, dict[str, Any]]]
+    token = "Bearer t"
+
+    def do_GET(self) -> None:
+        page = int(self.path.rpartition("page=")[2])
+        self._answer(list(self.kept.values())[100 * (page - 1) : 100 * page])
+
+    def do_POST(self) -> None:
+        self._take(1000 + len(self.kept))
+
+    def do_PATCH(self) -> None:
+        self._take(int(self.path.rpartition("/")[2]))
+
+    def _take(self, number: int) -> None:
+        sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.kept[number] = {"id": number, "user": {"type": "Bot"}, **sent}
+        self._answer(self.kept[number])
+
+    def _answer(self, body: Any) -> None:
+        self.send_response(200 if self.headers["Authorization"] == self.token else 403)
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+def test_the_comment_of_an_earlier_run_is_replaced(tmp_path: Path) -> None:
+    runner = Runner(tmp_path)
+    report = runner.checkout / "fuzztui-ci/comment.md"
+    report.parent.mkdir(parents=True)
+    quoted = {"id": 1, "user": {"type": "User"}, "body": "<!-- m -->\nquoted by a user"}
+    others = [{"id": n, "user": {"type": "Bot"}, "body": "other"} for n in range(2, 200)]
+    Comments.kept = {row["id"]: row for row in [quoted, *others]}
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Comments)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    runner.env |= {
+        "GITHUB_API_URL": f"http://127.0.0.1:{server.server_port}", "GITHUB_REPOSITORY": "o/r",
+        "GITHUB_ACTION_PATH": str(ACTION.parent), "no_proxy": "*",
+    }  # fmt: skip
+    runner.env |= {"FUZZTUI_PULL": "7", "GITHUB_TOKEN": "t"}
+    name = "Comment on the pull request"
+    try:
+        assert runner.step(name).returncode == 0  # no report: the run was refused
+        assert len(Comments.kept) == 199
+        for text in ("<!-- m -->\none", "<!-- m -->\ntwo", "<!-- other -->\none"):
+            report.write_text(text)
+            assert runner.step(name).stdout == ""
+        assert [row["body"] for row in list(Comments.kept.values())[199:]] == [
+            "<!-- m -->\ntwo", "<!-- other -->\none"
+        ]  # fmt: skip
+        assert Comments.kept[1] == quoted
+        runner.env["GITHUB_TOKEN"] = "of a fork"
+        done = runner.step(name)
+        assert (done.returncode, "::warning" in done.stdout) == (0, True)
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def blocks(language: str) -> list[str]:

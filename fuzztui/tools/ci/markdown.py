@@ -1,39 +1,107 @@
-"""The outcome as a Markdown page, for the summary of a job or a comment."""
+"""The outcome as Markdown: a page for the summary of a job, a comment for a pull request."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, TypeVar
 
 from fuzztui.features.verdicts.block import verdict_block
 from fuzztui.kernel.base.text import brief, several
 from fuzztui.kernel.wire.verdicts import REGRESSION, label
-from fuzztui.tools.ci.outcome import CiOutcome, CodeLocation, ReportedFinding
+from fuzztui.tools.ci.outcome import (
+    CiOutcome,
+    CodeLocation,
+    ReportedFinding,
+    ReportedKill,
+    ReportedSurvivor,
+)
 from fuzztui.tools.report.markdown_text import fenced, markdown_code, markdown_text
 
 MAX_BYTES: Final = 900_000
 """GitHub drops a summary of more than 1 MiB as a whole."""
+MAX_COMMENT_BYTES: Final = 60_000
+"""GitHub refuses a comment of more than 65,536 characters."""
 _FINDINGS: Final = 50
 _SURVIVORS: Final = 200
 _DETAIL_LINES: Final = 40
+_COMMENTED: Final = 20
+"""Rows of each table of a comment, which a reviewer reads beside the change."""
 
 
 def markdown(outcome: CiOutcome) -> str:
     """Return the page."""
-    text = "\n".join(_lines(outcome)) + "\n"
+    return _joined(_lines(outcome), MAX_BYTES)
+
+
+def _joined(lines: Iterable[str], limit: int) -> str:
+    """The page, cut after the last whole line within ``limit`` bytes."""
+    text = "\n".join(lines) + "\n"
     raw = text.encode("utf-8", "replace")
-    if len(raw) <= MAX_BYTES:
+    if len(raw) <= limit:
         return text
-    cut = raw[:MAX_BYTES].decode("utf-8", "ignore").rpartition("\n")[0]
+    cut = raw[:limit].decode("utf-8", "ignore").rpartition("\n")[0]
     return f"{cut}\n\n(cut: the rest is in results.sarif)\n"
 
 
-def _lines(outcome: CiOutcome) -> Iterator[str]:
+def comment(outcome: CiOutcome) -> str:
+    """Return a comment about the changed lines: survivors, and inputs that kill other mutants.
+
+    The first line is a marker, by which the next run finds the comment to replace.
+    """
+    return _joined(_comment(outcome), MAX_COMMENT_BYTES)
+
+
+def _comment(outcome: CiOutcome) -> Iterator[str]:
+    yield f"<!-- fuzztui ci {outcome.fingerprint} -->"
+    yield from _gates(outcome)
+    if survivors := [s for s in outcome.noted_survivors if outcome.since]:
+        yield ""
+        mutants = several(len(survivors), "mutant")
+        yield f"### {mutants} on changed lines not killed"
+        yield from _table(survivors, _COMMENTED, "", lambda s: "")
+    if kills := outcome.kills:
+        yield ""
+        number = several(len(kills), "mutant")
+        yield f"### {number} on changed lines killed by new inputs only: add them to your tests"
+        yield from _table(kills, _COMMENTED, "input", lambda kill: markdown_code(kill.input))
+    if outcome.open_findings:
+        yield ""
+        yield f"### {several(len(outcome.open_findings), 'new finding')}"
+        yield ""
+        for finding in outcome.open_findings[:_COMMENTED]:
+            title = markdown_text(brief(finding.title or finding.signature, 200))
+            yield f"- {_place(finding.location)}: {title}. Input: {markdown_code(finding.input)}"
+        if (left := len(outcome.open_findings) - _COMMENTED) > 0:
+            yield f"- and {left:,} more: see the summary of the job"
+
+
+_Row = TypeVar("_Row", ReportedSurvivor, ReportedKill)
+
+
+def _table(
+    rows: Sequence[_Row], limit: int, title: str, last: Callable[[_Row], str]
+) -> Iterator[str]:
+    """A table of mutants. ``title`` and ``last``: of its last column."""
+    yield ""
+    yield f"| place | function | change | {title} |"
+    yield "|---|---|---|---|"
+    for row in rows[:limit]:
+        code = f"{markdown_code(row.function)} | {markdown_code(row.change)}"
+        yield f"| {_place(row.location)} | {code} | {last(row)} |"
+    if (left := len(rows) - limit) > 0:
+        yield f"\nand {left:,} more"
+
+
+def _gates(outcome: CiOutcome) -> Iterator[str]:
     sign = "❌" if outcome.code else "✅"
     yield f"## {sign} fuzztui: {markdown_text(outcome.campaign)}"
     yield ""
     for gate in outcome.gates:
         yield f"- {'❌' if gate.code else '✅'} {markdown_text(gate.text)}"
+
+
+def _lines(outcome: CiOutcome) -> Iterator[str]:
+    yield from _gates(outcome)
     for note in outcome.notes:
         yield f"- {markdown_text(note)}"
     yield ""
@@ -46,15 +114,12 @@ def _lines(outcome: CiOutcome) -> Iterator[str]:
     if survivors := outcome.new_survivors:
         yield ""
         yield f"### {several(len(survivors), 'mutant')} not killed"
-        yield ""
-        yield "| place | function | change | |"
-        yield "|---|---|---|---|"
-        for s in survivors[:_SURVIVORS]:
-            mark = "changed line" if s.is_noted and outcome.since else ""
-            code = f"{markdown_code(s.function)} | {markdown_code(s.change)}"
-            yield f"| {_place(s.location)} | {code} | {mark} |"
-        if left := len(survivors) - _SURVIVORS:
-            yield f"\nand {left:,} more" if left > 0 else ""
+        since = outcome.since
+
+        def mark(survivor: ReportedSurvivor) -> str:
+            return "changed line" if survivor.is_noted and since else ""
+
+        yield from _table(survivors, _SURVIVORS, "", mark)
 
 
 def _figures(outcome: CiOutcome) -> Iterator[tuple[str, str]]:

@@ -103,6 +103,17 @@ class ReportedSurvivor:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportedKill:
+    """A mutant on a changed line that a new input kills, and no input of the kept corpus."""
+
+    location: CodeLocation | None
+    function: str
+    change: str
+    input: str
+    """The start of the input: a literal of bytes, or the value that a generator has made."""
+
+
+@dataclass(frozen=True, slots=True)
 class Gate:
     """A condition that the build must meet. ``code``: the exit code if it fails; 0: it holds."""
 
@@ -142,6 +153,8 @@ class CiOutcome:
     """The campaign's own seeds, which are replayed with the kept corpus but are not part of it."""
     findings: list[ReportedFinding] = field(default_factory=list)
     survivors: list[ReportedSurvivor] = field(default_factory=list)
+    kills: list[ReportedKill] = field(default_factory=list)
+    """Mutants on changed lines that only new inputs kill."""
     gates: list[Gate] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -153,6 +166,11 @@ class CiOutcome:
     def code(self) -> int:
         """The exit code: that of the first gate that fails."""
         return next((gate.code for gate in self.gates if gate.code), 0)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash that another run of the same campaign and shard has, too."""
+        return _hash(self.campaign, self.shard)
 
     @property
     def inputs(self) -> str:

@@ -15,12 +15,13 @@ from fuzztui.cli.published import published
 from fuzztui.features.verdicts.file import read_verdicts
 from fuzztui.tools.ci.annotations import MOST, github, gitlab, plain
 from fuzztui.tools.ci.junit import junit
-from fuzztui.tools.ci.markdown import MAX_BYTES, markdown
+from fuzztui.tools.ci.markdown import MAX_BYTES, MAX_COMMENT_BYTES, comment, markdown
 from fuzztui.tools.ci.outcome import (
     CiOutcome,
     CodeLocation,
     Gate,
     ReportedFinding,
+    ReportedKill,
     ReportedSurvivor,
     located,
     stack_frames,
@@ -201,11 +202,12 @@ def test_code_quality_has_unique_fingerprints(tmp_path):
 
 
 def test_markdown_shows_text_as_it_is(found):
-    text = markdown(found)
-    assert len(text.encode()) <= MAX_BYTES + 100
-    outside = re.sub(r"^(````*)text\n.*?^\1$", "", text, flags=re.MULTILINE | re.DOTALL)
-    assert "<b>" not in outside
-    assert all(ch.isprintable() or ch == "\n" for ch in text)
+    found.kills = [ReportedKill(None, HOSTILE, HOSTILE * 99, HOSTILE * 99)] * 200
+    for text, limit in ((markdown(found), MAX_BYTES), (comment(found), MAX_COMMENT_BYTES)):
+        assert len(text.encode()) <= limit + 100
+        outside = re.sub(r"^(````*)text\n.*?^\1$", "", text, flags=re.MULTILINE | re.DOTALL)
+        assert "<b>" not in outside
+        assert all(ch.isprintable() or ch == "\n" for ch in text)
 
 
 ODD = "\x1b[31m\u202e\0\x7f\r\n```\n</details> \U0001f600"
