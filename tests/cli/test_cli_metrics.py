@@ -1,11 +1,13 @@
 """``fuzztui metrics``: read by Prometheus' own parser."""
 
 import http.client
+import json
 import re
 import subprocess
 import sys
 import threading
 import urllib.request
+from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -151,3 +153,16 @@ def test_each_mutant_of_a_finished_campaign_is_in_one_state(tmp_path, cli):
     )
     counts = figures(cli("metrics", run).out, "fuzztui_mutants")
     assert sum(counts) == 5 and max(counts) == 4
+
+
+def test_the_board_for_grafana_asks_for_metrics_and_labels_that_exist():
+    board = json.loads((Path(__file__).parents[2] / "docs/grafana/fuzztui.json").read_text())
+    asked = [target for panel in board["panels"] for target in panel["targets"]]
+    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
+    for target in asked:
+        (name,) = re.findall(r"fuzztui_\w+", target["expr"])
+        assert name in METRICS
+        own = {"campaign", "category", "state", "of"}
+        own |= {kind for kind in ("instance", "host") if name.startswith(f"fuzztui_{kind}_")}
+        assert {*re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])} <= own
+    assert {"fuzztui_covered_edges", "fuzztui_instance_covered_edges"} <= METRICS.keys()
