@@ -5,7 +5,7 @@ PYTHON ?= python3
 INSTALLED := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help check lint format test slow ci nightly docs gallery bench-smoke coverage hooks clean
+.PHONY: help check lint format test slow ci nightly docs gallery bench-smoke paper coverage hooks clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,10 @@ gallery: $(INSTALLED) ## make the pictures of docs/gallery.md again: look at the
 bench-smoke: $(INSTALLED) ## run each benchmark with the smallest budgets
 	$(PYTHON) -m pip --python $(BIN)/python install -q -e '.[bench]'
 	$(BIN)/pytest -m slow tests/e2e/test_benchmarks.py
+
+paper: $(INSTALLED) ## all tables of the papers and the peers with short budgets: a night on two cores
+	$(PYTHON) -m pip --python $(BIN)/python install -q -e '.[bench]'
+	$(BIN)/python experiments/paper.py --archive runs/paper.tar.gz
 
 coverage: $(INSTALLED) ## which lines the fast tests execute
 	$(PYTHON) -m pip --python $(BIN)/python install -q coverage

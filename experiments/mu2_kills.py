@@ -46,7 +46,7 @@ from lab.rows import Rows
 from lab.runs import Instance, check, score
 from lab.subjects import SUBJECTS_HELP, THIRD, Subject, choose
 
-from fuzztui.tools.report.two_samples import mann_whitney
+from fuzztui.tools.report.two_samples import a12, mann_whitney
 
 KINDS = ("zest", "mu2")
 MARKS = (1, 2, 5, 10, 20, 60)
@@ -180,7 +180,7 @@ class Pairs:
 def _means(zest: Sequence[float], mu2: Sequence[float], form: str = ".1f") -> list[str]:
     p = mann_whitney(mu2, zest)
     return [format(statistics.mean(zest), form), format(statistics.mean(mu2), form),
-            f"{relative(mu2, zest):+.2f}%", f"{p:.3f}"]  # fmt: skip
+            f"{relative(mu2, zest):+.2f}%", f"{a12(mu2, zest):.2f}", f"{p:.3f}"]  # fmt: skip
 
 
 def _over_time(pairs: dict[str, Pairs], seconds: float) -> bool:
@@ -207,7 +207,7 @@ def _over_time(pairs: dict[str, Pairs], seconds: float) -> bool:
             if gains[mark][-1] < 0 and mann_whitney(mu2, zest) < _P:
                 below[mark].append(name)
         rows.append(row)
-    print("\nKills over CPU time: zest, mu2, mu2 to zest, and p")
+    print("\nKills over CPU time: zest, mu2, mu2 to zest, A12, and p")
     print(table(["subject", "n", *(f"{mark} s" for mark in marks)], rows))
     for mark in marks:
         mean = f"{statistics.mean(gains[mark]):+.2f}%" if gains[mark] else "-"
@@ -241,8 +241,8 @@ def report(subjects: Sequence[Subject], args: argparse.Namespace) -> bool:
                             len(any_z - any_m), len(all_z - any_m)])  # fmt: skip
         what = "trials" if equal_trials else f"time ({args.seconds:g} s of CPU)"
         print(f"\nKills at equal {what}: means over n repetitions")
-        print(table(["subject", "n", "mutants", "zest", "mu2", "mu2 to zest", "p", "score zest",
-                     "score mu2"], rows))  # fmt: skip
+        print(table(["subject", "n", "mutants", "zest", "mu2", "mu2 to zest", "A12", "p",
+                     "score zest", "score mu2"], rows))  # fmt: skip
         print(f"\nMutants killed by one engine only, at equal {what} (Table {1 + equal_trials}"
               " of the paper)")  # fmt: skip
         print(table(["subject", "killed", "no zest, any mu2", "no zest, all mu2",

@@ -50,14 +50,14 @@ from pathlib import Path
 
 from lab.cells import Key, Row, add_cell_options, answer_cell, run_cells
 from lab.cpu_clock import CpuClock
-from lab.figures import ratio, table
+from lab.figures import holm, ratio, table
 from lab.options import parse
 from lab.peers import installed
 from lab.rows import Rows
 from lab.runs import Instance, call, check
 from lab.subjects import SETS, SUBJECTS_HELP, Subject, choose
 
-from fuzztui.tools.report.two_samples import mann_whitney
+from fuzztui.tools.report.two_samples import a12, mann_whitney
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 LAB = REPOSITORY / "benchmarks" / "lab"
@@ -268,23 +268,25 @@ class Comparison:
 
     def __init__(self) -> None:
         self.ratios: list[float] = []
+        self._ps: dict[str, float] = {}
         self.below: list[str] = []
         """Subjects on which zest's median is significantly lower."""
         self.behind: list[str] = []
         """Subjects on which zest's median is not higher."""
 
     def add(self, subject: str, zest: Sequence[float], other: Sequence[float]) -> list[str]:
-        """Add a subject; returns its cells of the table: the ratio of the medians, and p."""
+        """Add a subject; returns its cells: the ratio of the medians, A12, and p."""
         if not zest or not other:
-            return ["-", "-"]
+            return ["-", "-", "-"]
         gain = ratio(statistics.median(zest), statistics.median(other))
         p = mann_whitney(zest, other)
         self.ratios.append(gain)
+        self._ps[subject] = p
         if gain <= 1:
             self.behind.append(subject)
         if gain < 1 and p < _P:
             self.below.append(subject)
-        return [f"{gain:.3f}", f"{p:.3f}"]
+        return [f"{gain:.3f}", f"{a12(zest, other):.2f}", f"{p:.3f}"]
 
     @property
     def mean(self) -> float:
@@ -294,8 +296,11 @@ class Comparison:
 
     def line(self, name: str) -> str:
         """The comparison in a sentence."""
+        corrected = dict(zip(self._ps, holm([*self._ps.values()]), strict=True))
+        below = [subject for subject in self.below if corrected[subject] < _P]
         return (f"zest to {name}: geometric mean {self.mean:.3f} over {len(self.ratios)} subjects;"
-                f" significantly below on {', '.join(self.below) or 'none'};"
+                f" significantly below on {', '.join(self.below) or 'none'}"
+                f" (after Holm's correction: {', '.join(below) or 'none'});"
                 f" not ahead on {', '.join(self.behind) or 'none'}")  # fmt: skip
 
 
@@ -335,8 +340,8 @@ def _covered(
         compared = [c for e, to in against.items() for c in to.add(name, by["zest"], by[e])]
         rows.append([name, of, n, *map(_spread, by.values()), *compared])
     print(f"\n{title}: medians (least-most)")
-    print(table(["subject", "of", "n", "zest", "base", "atheris", "to base", "p", "to atheris",
-                 "p"], rows))  # fmt: skip
+    print(table(["subject", "of", "n", "zest", "base", "atheris", "to base", "A12", "p",
+                 "to atheris", "A12", "p"], rows))  # fmt: skip
     for engine, to in against.items():
         print(to.line(engine))
     return against
@@ -358,7 +363,7 @@ def _over_time(
         for mark, to in means.items():
             zest, base = ([over(r)[str(mark)] for r in by[e] if str(mark) in over(r)]
                           for e in ("zest", "base"))  # fmt: skip
-            gain, p = to.add(name, zest, base)
+            gain, _, p = to.add(name, zest, base)
             row.append(f"{_median(zest)} {_median(base)} {gain} {p}")
         rows.append(row)
     rows.append(["geometric mean", *(f"{to.mean:.3f}" for to in means.values())])

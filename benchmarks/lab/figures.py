@@ -34,6 +34,15 @@ def relative(new: Sequence[float], old: Sequence[float]) -> float:
     return 100 * (sum(new) / len(new) / base - 1) if base else 0.0
 
 
+def holm(ps: Sequence[float]) -> list[float]:
+    """The p of each of several tests, corrected for their number (Holm, 1979)."""
+    corrected, least = [1.0] * len(ps), 0.0
+    for done, at in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
+        least = max(least, min(1.0, (len(ps) - done) * ps[at]))
+        corrected[at] = least
+    return corrected
+
+
 def percentile(values: Sequence[float], part: float) -> float:
     """The smallest value that at least ``part`` (0 to 1) of the values do not exceed.
 

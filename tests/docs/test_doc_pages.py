@@ -115,8 +115,16 @@ runpy.run_path({argv[0]!r}, run_name="__main__")
 """
 
 
+def commands() -> set[str]:
+    """Those of the measured figures, and of all tables of the papers."""
+    tables = tomllib.loads((ROOT / "experiments/paper.toml").read_text())["table"]
+    return {row.command for row in readme.read()} | {
+        f"{row['program']} {row[budget]}" for row in tables for budget in ("short", "papers")
+    }
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("command", sorted({row.command for row in readme.read()}))
+@pytest.mark.parametrize("command", sorted(commands()))
 def test_benchmarks_take_the_options_that_the_documents_show(command, tmp_path):
     name, *words = command.split()
     program = ONLY_PARSE.format(folder=str(ROOT / "benchmarks"), argv=[str(ROOT / name), *words])
