@@ -46,6 +46,8 @@ class Row:
     """What the benchmark was to show; none was set if it is empty."""
     outcome: str = ""
     """Whether the goal was met, or by how much it was missed."""
+    note: str = ""
+    """What was tried, or what the figure leaves out."""
     brief: str = ""
     """Its line in README."""
     page: str = ""
@@ -62,13 +64,13 @@ class Row:
         return text
 
     def lines(self) -> Iterator[str]:
-        """Its list in docs/benchmarks.md."""
+        """Its list in docs/benchmarks.md. The table has its goal."""
         yield f"- measured: {self.filled(self.what)}"
         yield f"- figure: {self.filled(self.figure)}"
-        yield f"- goal: {self.goal}; **{self.outcome}**" if self.goal else "- goal: none was set"
-        yield f"- n: {self.n}"
-        yield f"- command: `{self.command}`"
-        yield f"- commit: {self.commit}, {self.date}, {self.machine}"
+        if self.note:
+            yield f"- note: {self.filled(self.note)}"
+        yield f"- n: {self.n}. Machine: {self.machine}"
+        yield f"- command: `{self.command}` at {self.commit}, {self.date}"
         for page in pages():
             if f"<!-- measured: {self.name} -->" in page.read_text():
                 yield f"- more: [{page.name}]({page.name})"
@@ -91,11 +93,11 @@ def blocks(rows: list[Row]) -> dict[str, str]:
 
 def every(rows: list[Row]) -> Iterator[str]:
     """The lines of docs/benchmarks.md: the goals, then all rows by area."""
-    yield "| goal | | outcome |\n|---|---|---|"
+    yield "| measurement | goal | outcome |\n|---|---|---|"
     for row in rows:
         if row.goal:
             anchor = re.sub(r"[^\w\- ]", "", row.title.lower()).replace(" ", "-")
-            yield f"| [{row.title}](#{anchor}) | {row.goal} | {row.outcome} |"
+            yield f"| [{row.title}](#{anchor}) | {row.goal} | {row.filled(row.outcome)} |"
     for area in dict.fromkeys(row.area for row in rows):
         yield f"\n## {area}"
         for row in rows:

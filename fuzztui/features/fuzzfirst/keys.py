@@ -77,7 +77,7 @@ MUTANTS = (
     Key(
         "functions",
         "strings",
-        "Only mutants in functions with one of these names (`*` and `?` as in a shell).",
+        "Only mutants in these functions (`*` and `?` as in a shell).",
         default=[],
     ),
     Key(
@@ -89,9 +89,9 @@ MUTANTS = (
     Key(
         "order",
         "choice",
-        "The order of the worklist. fpf (furthest point first): each mutant is the least similar "
-        "to all before it; roadblocks: first those that change a condition that always has the "
-        "same outcome with the seeds, then the others as fpf; universalmutator: the order of its "
+        "The order of the worklist. fpf (furthest point first): each mutant is the least "
+        "similar to all before it; roadblocks: first those of conditions that always have "
+        "the same outcome with the seeds, then fpf; universalmutator: its "
         "prioritize_mutants; random: by campaign.seed.",
         default="fpf",
         choices=("fpf", "roadblocks", "universalmutator", "random"),
@@ -99,17 +99,15 @@ MUTANTS = (
     Key(
         "when",
         "choice",
-        "When mutants have their turns. first: before the target is fuzzed; stuck: each time that "
-        "the target, which is fuzzed first, finds no new edge for `stuck_after` of "
-        "campaign.budget, for as long.",
+        "When mutants have their turns. first: before the target; stuck: each time that "
+        "the target finds no new edge for `stuck_after` of campaign.budget, for as long.",
         default="first",
         choices=("first", "stuck"),
     ),
     Key(
         "stuck_after",
         "part",
-        'With when = "stuck": the part of campaign.budget without a new edge after which the '
-        "target is stuck.",
+        'With when = "stuck": the part of campaign.budget without a new edge.',
         default=0.1,
     ),
     Key(
@@ -155,47 +153,48 @@ MUTANTS = (
     Key(
         "adaptive",
         "boolean",
-        "End a mutant's turn early after a third of its budget without anything new; extend the "
-        "turn, up to three times the budget, while the mutant still finds new inputs.",
+        "End a turn after a third of its budget without anything new; extend it, up to "
+        "three times, while the mutant still finds new inputs.",
         default=False,
     ),
     Key(
         "use",
         "choice",
-        "sequential: one mutant at a time, fuzzed by all instances, which start from the previous "
-        "mutant's corpus. parallel: one mutant for each instance, starting from the seeds.",
+        "sequential: one mutant at a time for all instances, from the previous mutant's "
+        "corpus. parallel: one mutant for each instance, from the seeds.",
         default="sequential",
         choices=USES,
     ),
     Key(
         "returns",
         "boolean",
-        "With sequential use: inputs that were pruned because they crash a mutant are used again "
-        "for the next mutant that they do not crash.",
+        "With sequential use: inputs that were pruned because they crash a mutant return "
+        "for the next one that they do not crash.",
         default=True,
     ),
     Key(
         "oracle",
         "choice",
-        "What kills a mutant. crash: a crash or hang that the original does not have; output: also "
-        "a different exit status or standard output, or a different result of a Python function.",
+        "What kills a mutant. crash: a crash or hang that the original does not have; "
+        "output: also another exit status, standard output or result of a Python "
+        "function.",
         default="crash",
         choices=("crash", "output"),
     ),
     Key(
         "cwd",
         "choice",
-        "Where mutants run: private, in an empty directory inside the run; target, where the "
-        "target runs. A mutant may write or delete any file there. Default: target if "
-        "`target.cwd` is given.",
+        "Where mutants run, and may write or delete any file: private, an empty directory "
+        "in the run; target, where the target runs. Default: target if `target.cwd` is "
+        "given.",
         default="",
         choices=("private", "target"),
     ),
     Key(
         "cluster",
         "boolean",
-        "With parallel use of a Python target: turns are fuzzed by workers of `cluster.scheduler`; "
-        "`engine.instances` is the number of turns at a time (docs/cluster.md).",
+        "With parallel use of a Python target: workers of `cluster.scheduler` fuzz the "
+        "turns, `engine.instances` at a time (docs/cluster.md).",
         default=False,
     ),
     Key("ahead", "integer", "The number of mutants built in advance.", default=2, minimum=1),

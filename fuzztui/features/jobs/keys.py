@@ -8,27 +8,25 @@ CLUSTER = (
     Key(
         "scheduler",
         "string",
-        "The address of a dask.distributed scheduler that runs already: tls://HOST:PORT.",
+        "The address of a running dask.distributed scheduler: tls://HOST:PORT.",
     ),
     Key(
         "ssh",
         "strings",
-        'Machines such as "user@box", as ssh takes them: workers are started there, and a '
-        "scheduler on this machine.",
+        'Machines such as "user@box", on which workers are started; the scheduler runs here.',
     ),
     Key(
         "slurm",
         "settings",
-        "Workers as jobs of SLURM: partition, jobs (how many), cores and memory of each, walltime, "
-        "options (of sbatch), logs (a directory for what workers print). A scheduler is started on "
-        "this machine.",
+        "Workers as jobs of SLURM: partition, jobs (how many), cores and memory of each, "
+        "walltime, options (of sbatch), logs (a directory). The scheduler runs here.",
     ),
     Key("kubernetes", "settings", "Not supported: use `scheduler`."),
     Key(
         "tls",
         "directory",
-        "The directory with the certificates that `fuzztui cluster init` has made; the same path "
-        "on all machines. Default: certificates of your own, which are for loopback only.",
+        "The certificates of `fuzztui cluster init`; the same path on all machines. "
+        "Default: your own, for loopback only.",
     ),
     Key(
         "address",
@@ -38,13 +36,12 @@ CLUSTER = (
     Key(
         "python",
         "string",
-        "The interpreter that has fuzztui on the workers. Default: the path of the one that runs "
-        "fuzztui here.",
+        "The interpreter that has fuzztui on the workers. Default: the path of the one here.",
     ),
     Key(
         "slots",
         "integer",
-        "Jobs at a time on each machine of `ssh`, or on this one without any cluster. Default: one "
+        "Jobs at a time on each machine of `ssh`, or here without a cluster. Default: one "
         "for each CPU.",
         minimum=1,
         maximum=1000,

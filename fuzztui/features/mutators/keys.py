@@ -77,42 +77,41 @@ KEYS = (
     Key(
         "text",
         "part",
-        "The probability of text mutators. Default: what `splice` and `havoc` leave of 1; without "
-        "`havoc`, three quarters of what `splice` leaves. Without any of the three: 0.5.",
+        "The probability of text mutators. Default: what `splice` and `havoc` leave; "
+        "three quarters of that without `havoc`; 0.5 without any of the three.",
     ),
     Key(
         "splice",
         "part",
-        "The probability of splicing: a fragment of another entry replaces one of the same kind. "
-        "Default: 0; without any of the three 0.25.",
+        "The probability of splicing in a fragment of another entry. Default: 0; without "
+        "any of the three 0.25.",
     ),
     Key(
         "havoc",
         "part",
-        "The probability of havoc on bytes. Default: what `text` and `splice` leave; the three "
+        "The probability of havoc on bytes. Default: what the other two leave; the three "
         "must add to 1.",
     ),
     Key(
         "adaptive",
         "boolean",
-        "Adapt the three probabilities and those of single mutators to what each found recently. "
-        "Default: only without any of the three.",
+        "Adapt these probabilities and those of single mutators to what each found "
+        "recently. Default: only without any of the three.",
     ),
     Key(
         "roll",
         "choice",
-        "For what the class is drawn by the three probabilities: `input`, all mutations of an "
-        "input are of one class; or `step`, for each mutation. Default: input.",
+        "Draw the class once for all mutations of an input, or for each mutation "
+        "(`step`). Default: input.",
         default="",
         choices=("input", "step"),
     ),
     Key(
         "language",
         "choice",
-        "The language of the built-in rules, and the grammar that splits inputs into fragments. "
-        "With `awk`, `lisp` and `none` only lines and what is between brackets and quotes are "
-        "fragments. Default: none; without any of the three "
-        "probabilities the language of more than half of the seeds, by their suffixes.",
+        "The language of the built-in rules and of the grammar for fragments. `awk`, "
+        "`lisp` and `none` have no grammar. Default: none; without any of the three "
+        "probabilities the language of most seeds, by suffix.",
         default="",
         choices=(*GRAMMARS, *UNPARSED, NO_LANGUAGE),
         aliases=ALIASES,
@@ -121,16 +120,16 @@ KEYS = (
     Key(
         "templates",
         "strings",
-        "Your own edit rules: in ast-grep's syntax, such as `if ($A) $B ==> while ($A) $B`, which "
-        "needs `language`; or, with `:[` in it, in that of the built-in rules, such as "
-        "`if (:[a]) ==> while (:[a])`, which needs no grammar (docs/text.md).",
+        "Your own edit rules, in ast-grep's syntax (`if ($A) $B ==> while ($A) $B`; needs "
+        "`language`) or with `:[` in that of the built-in rules (`if (:[a]) ==> while "
+        "(:[a])`): docs/text.md.",
         default=[],
     ),
     Key(
         "rules",
         "boolean",
-        "Use the built-in edit rules of the language, which swap branches, repeat statements, nest "
-        "calls. They are the mutator `template`, as your own `templates` are. Default: true.",
+        "Use the built-in edit rules of the language. They and `templates` are the "
+        "mutator `template`. Default: true.",
     ),
     Key(
         "without",

@@ -25,30 +25,28 @@ KEYS = (
     Key(
         "command",
         "command",
-        "The program to run, with its arguments; not by a shell. A program with a slash is "
-        "relative to the campaign file. Its stdin is one JSON object (docs/notify.md), and the "
-        "variable FUZZTUI_NEWS is a text of one line. It is killed after 30 s.",
+        "The program to run, with arguments; no shell. A path is relative to the campaign "
+        "file. Its stdin is one JSON object, FUZZTUI_NEWS one line of text "
+        "(docs/notify.md). It is killed after 30 s.",
         required=True,
     ),
     Key(
         "on",
         ValueType('a list of "findings", "stall", "end"', _news, one_or_list({"enum": [*NEWS]})),
-        "What to report. findings: the first finding of a new group (no earlier one has its "
-        "signature); stall: nothing new for `stall`; end: the campaign has ended.",
+        "What to report. findings: the first finding of a new group; stall: nothing new "
+        "for `stall`; end: the campaign has ended.",
         default=list(NEWS),
     ),
     Key(
         "stall",
         "duration",
-        "Report once that the campaign has found nothing new in this running time: no entry and no "
-        "finding.",
+        "Running time without a new entry or finding that is reported, once.",
         default=1200.0,
     ),
     Key(
         "max_per_hour",
         "integer",
-        "The command is run at most so often within an hour; later groups wait, and are "
-        "reported together.",
+        "Most runs of the command within an hour; later groups are reported together.",
         default=20,
         minimum=1,
         maximum=3600,

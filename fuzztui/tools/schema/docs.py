@@ -6,7 +6,16 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from fuzztui.run.campaign.schema import ENGINES, HOST, TARGET_PART, Key, common_tables, tables_for
+from fuzztui.engines.kinds import KINDS
+from fuzztui.run.campaign.schema import (
+    AFL,
+    ENGINES,
+    HOST,
+    TARGET_PART,
+    Key,
+    common_tables,
+    tables_for,
+)
 from fuzztui.run.campaign.table import feature_tables
 from fuzztui.run.campaign.values import type_of
 
@@ -44,9 +53,10 @@ def markdown(page: str) -> str:
                 takers.setdefault(_rows(keys), []).append(kind)
         for rows, kinds in takers.items():
             out += _headed(f"{title} ({', '.join(kinds)})", rows)
-    for kind in ENGINES:
-        for name in ("target", "engine"):
-            out += _section(f'`[{name}]` for `kind = "{kind}"`', tables_for(kind)[name])
+    for name in ("target", "engine"):
+        out += _headed(f"`[{name}]` of Python targets ({', '.join(KINDS)})", _of_python(name))
+    for name in ("target", "engine"):
+        out += _section(f'`[{name}]` for `kind = "{AFL}"`', tables_for(AFL)[name])
     return "\n".join(out) + "\n"
 
 
@@ -62,6 +72,18 @@ def _headed(title: str, rows: str, *notes: str) -> list[str]:
 
 def _rows(keys: Sequence[Key]) -> str:
     return "\n".join(map(_row, keys))
+
+
+def _of_python(name: str) -> str:
+    """Return the rows of a table of all in-process engines; keys of some of them name these."""
+    takers: dict[str, list[str]] = {}
+    for kind in KINDS:
+        for key in tables_for(kind)[name]:
+            takers.setdefault(_row(key), []).append(kind)
+    return "\n".join(
+        row if len(kinds) == len(KINDS) else row.replace("` |", f"` ({', '.join(kinds)}) |", 1)
+        for row, kinds in takers.items()
+    )
 
 
 def _row(key: Key) -> str:

@@ -10,16 +10,16 @@ AFL_TARGET = (
     Key(
         "command",
         "command",
-        "The program to fuzz and its arguments; `@@` is replaced by the input file. Without `@@` "
-        "the program reads stdin. The program's path is relative to the campaign file or, with "
-        "`build`, to the build directory; a name without a slash may also be on PATH.",
+        "The program to fuzz and its arguments; `@@` is replaced by the input file. "
+        "Without `@@` the program reads stdin. The path is relative to the campaign file "
+        "or, with `build`, to the build directory; a name without a slash may be on PATH.",
         required=True,
     ),
     Key(
         "build",
         "string",
-        "A shell command that builds the program. It runs in the build directory, which is empty "
-        "and belongs to the run, with CC and CXX set to AFL++'s compilers and SOURCE to `source`.",
+        "A shell command that builds the program in an empty directory of the run, with "
+        "CC and CXX set to AFL++'s compilers and SOURCE to `source`.",
         default="",
     ),
     Key(
@@ -31,33 +31,31 @@ AFL_TARGET = (
     Key(
         "coverage",
         "boolean",
-        "Run `build` once more, in the background and in a copy of `source`, for gcov or llvm-cov, "
-        "and run each new queue entry in it: which lines are covered when, for the Source screen.",
+        "Build once more for gcov or llvm-cov, and run each new queue entry there: "
+        "covered lines for the Source screen.",
         default=False,
     ),
     Key(
         "coverage_tool",
         "choice",
-        "What measures lines: gcov (gcc), or llvm-cov (clang), for those who compare with reports "
-        "of one of them. auto: llvm-cov if afl-cc is clang and llvm-profdata has its version, else "
-        "gcov.",
+        "What measures lines. auto: llvm-cov if afl-cc is clang and llvm-profdata has its "
+        "version, else gcov.",
         default="auto",
         choices=("auto", "gcov", "llvm-cov"),
     ),
     Key(
         "cmplog",
         "program",
-        'The same program, compiled with AFL_LLVM_CMPLOG=1; "0" if `command` already is. The path '
-        "is resolved like `command`. A third of the secondaries use CmpLog, or main if it is the "
-        "only instance.",
+        'The same program, compiled with AFL_LLVM_CMPLOG=1; "0" if `command` already is. '
+        "A third of the secondaries use CmpLog, or main if it is the only instance.",
         default="",
     ),
     BINARIES,
     Key(
         "timeout",
         "duration",
-        "Time limit of one execution. AFL++ calibrates a shorter limit from the seeds, and skips "
-        "seeds above this one (its `-t MS+`).",
+        "Time limit of one execution. AFL++ calibrates a shorter limit from the seeds, "
+        "and skips slower seeds.",
         default="1s",
     ),
     Key(
@@ -80,7 +78,7 @@ AFL_ENGINE = (
     Key(
         "seeds",
         "seeds",
-        "Files, or directories of files, to start from; $BUILD/NAME is a file made by `build`. "
+        "Files or directories to start from; $BUILD/NAME is a file made by `build`. "
         "Default: one small made-up seed.",
         default=[],
         once=True,
@@ -96,30 +94,27 @@ AFL_ENGINE = (
     Key(
         "options",
         "options",
-        "Options for single instances, in place of those by which fuzztui makes instances differ. "
-        "NAME=VALUE in front sets an environment variable. An empty list: AFL++'s defaults.",
+        "Options of single instances, in place of fuzztui's. NAME=VALUE in front sets an "
+        "environment variable. An empty list: AFL++'s defaults.",
         default={},
     ),
     Key(
         "names",
         "names",
-        "Names of the instances, the first of which is `-M`. Default: main, s1, s2, ... For fleets "
-        "whose instances have other names: `fuzztui adopt` writes it.",
+        "Names of the instances, the first of which is `-M`. Default: main, s1, s2, ...",
         default=[],
     ),
     Key(
         "pin",
         "boolean",
-        "Bind each instance to a core of its own, as long as one is free (AFL_TRY_AFFINITY). "
-        "Without, the kernel moves instances between cores, which suits a shared machine.",
+        "Bind each instance to a core of its own, while one is free (AFL_TRY_AFFINITY).",
         default=False,
     ),
     Key(
         "max_speed",
         "integer",
-        "Most executions per second of each instance; 0: no limit. For machines that do other "
-        "work, and for targets with services that refuse more requests. Not with MOpt (`-L`). A "
-        "Python target can sleep in its function.",
+        "Most executions per second of each instance; 0: no limit. For busy machines and "
+        "limited services. Not with MOpt (`-L`).",
         default=0,
         minimum=0,
     ),

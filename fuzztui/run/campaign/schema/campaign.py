@@ -15,8 +15,8 @@ CAMPAIGN = (
     Key(
         "verdicts",
         "filename",
-        "The file of verdicts about findings (docs/verdicts.md), which `fuzztui ctl RUN judge` and "
-        "the key V write. Default: `NAME.verdicts.toml` next to the file `NAME.toml`.",
+        "The file of verdicts about findings (docs/verdicts.md). Default: "
+        "`NAME.verdicts.toml` next to the file `NAME.toml`.",
     ),
     Key(
         "seed",
@@ -28,7 +28,7 @@ CAMPAIGN = (
     Key(
         "cores",
         "integer",
-        "With [[targets]]: the processor cores that the targets share. 0: all of the machine.",
+        "With [[targets]]: the cores that the targets share. 0: all of the machine.",
         default=0,
         minimum=0,
         maximum=1000,
@@ -36,8 +36,8 @@ CAMPAIGN = (
     Key(
         "group",
         "string",
-        "A Unix group whose members may look at the run: `attach`, `status` (docs/hosts.md). "
-        "Default: only its owner may.",
+        "A Unix group whose members may look at the run (docs/hosts.md). Default: only "
+        "its owner may.",
     ),
     Key(
         "group_may_steer",
@@ -48,8 +48,7 @@ CAMPAIGN = (
     Key(
         "host",
         "string",
-        "Set by fuzztui in the copy of a campaign that runs on a host (docs/hosts.md): names of "
-        "instances begin with it.",
+        "Set by fuzztui in a host's copy of the campaign (docs/hosts.md).",
     ),
 )
 

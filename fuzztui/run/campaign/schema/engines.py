@@ -11,10 +11,9 @@ AFL = "afl"
 MINIMISE_SEEDS = Key(
     "minimise_seeds",
     "boolean",
-    "Before the first start run all seeds, and use only those that together cover what all cover: "
-    "with AFL++ those that afl-cmin keeps, with mu2 also those that kill mutants. Seeds on "
-    "which the target fails are kept. If it is not possible, all seeds are used; the log says how "
-    "many of how many are.",
+    "Before the first start, use only seeds that together cover what all cover "
+    "(AFL++: those that afl-cmin keeps; mu2: also those that kill mutants). Seeds on "
+    "which the target fails are kept.",
     default=False,
 )
 

@@ -20,14 +20,14 @@ HOST = (
     Key(
         "python",
         "host-python",
-        "The interpreter that runs fuzztui there (3.11 or newer), and the Python target with it: "
-        "the target's requirements must be installed for it. Default: `python3`.",
+        "The interpreter that runs fuzztui there (3.11 or newer), and the Python target "
+        "with its requirements. Default: `python3`.",
     ),
     Key(
         "keep",
         "size",
-        "Space that entries, findings and log of this host may take on the hub's machine. A host "
-        "that sends more is given up (docs/hosts.md). 0: no limit.",
+        "Space that this host's entries, findings and log may take here. A host that "
+        "sends more is given up (docs/hosts.md). 0: no limit.",
         default="100GiB",
     ),
 )

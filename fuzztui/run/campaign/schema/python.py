@@ -9,32 +9,31 @@ PYTHON_TARGET = (
     Key(
         "function",
         "targets",
-        "The function to fuzz. It is called with one argument, the input. After a file, the "
-        'function may be left out: it is then `target`. A directory (`"tests/"`), a node id '
-        '(`"tests/test_a.py::test_b"`) or a list makes a suite of all Hypothesis tests there, and '
-        "of the functions in the list (docs/suites.md).",
+        "The function to fuzz, called with one argument, the input. A file alone means "
+        'its function `target`. A directory (`"tests/"`), a node id '
+        '(`"tests/test_a.py::test_b"`) or a list makes a suite of all Hypothesis tests '
+        "there, and of the functions in the list (docs/suites.md).",
         required=True,
     ),
     Key(
         "include",
         "strings",
-        "Packages or modules of the application: these are instrumented, and their coverage guides "
-        "the fuzzer. Default: the package of `function`; required if `function` is in a file.",
+        "Packages or modules to instrument: their coverage guides the fuzzer. Default: "
+        "the package of `function`; required if `function` is in a file.",
         default=[],
     ),
     Key("exclude", "strings", "Modules in `include` not to instrument.", default=[]),
     Key(
         "extensions",
         "strings",
-        "Extension modules, such as `package._parser`, that clang has compiled with "
-        "`-fsanitize-coverage=inline-8bit-counters,pc-table` (or `trace-pc-guard`): their coverage "
-        "guides the fuzzer, too (docs/zest.md).",
+        "Extension modules, such as `package._parser`, compiled by clang with coverage "
+        "counters, which guide the fuzzer, too (docs/zest.md).",
         default=[],
     ),
     Key(
         "path",
         "directories",
-        "Directories put before sys.path (PYTHONPATH is ignored). Default: the directory of the "
+        "Directories put before sys.path (PYTHONPATH is ignored). Default: that of the "
         "campaign file.",
         default=["."],
     ),
@@ -48,24 +47,24 @@ PYTHON_TARGET = (
     Key(
         "generator",
         "callable",
-        "A function from a Source of choices to the input, a Hypothesis strategy, or a type (a "
-        "dataclass, a pydantic model, ...): fuzzing then mutates its choices. Not for a function "
-        "that is a Hypothesis test, whose strategies make the input.",
+        "A function from a Source of choices to the input, a Hypothesis strategy, or a "
+        "type (a dataclass, a pydantic model, ...): fuzzing mutates its choices. Not for "
+        "Hypothesis tests.",
         default="",
     ),
     Key(
         "compare",
         "callable",
-        "A function of one result, such as `mypackage:dumps` or `mypackage:Document.unwrap`: what "
-        "it returns is compared in place of the result, and belongs to the target. Or a function "
-        "of two that returns whether they are equal. Default: by all that results hold.",
+        "What is compared in place of results: a function of one result, such as "
+        "`mypackage:dumps`, or of two that returns whether they are equal. Default: by "
+        "all that results hold.",
         default="",
     ),
     Key(
         "expected",
         "strings",
-        "Exceptions that mean that the input is invalid, not that the target failed, such as "
-        '"ValueError" or "package.module.ParseError".',
+        'Exceptions that mean an invalid input, not a failure, such as "ValueError" or '
+        '"package.module.ParseError".',
         default=[],
     ),
     Key(
@@ -77,8 +76,7 @@ PYTHON_TARGET = (
     Key(
         "timeout_wall",
         "integer",
-        "How many times `timeout` a trial may take by the clock: it may wait for something, and "
-        "the machine may be loaded.",
+        "How many times `timeout` a trial may take by the clock.",
         default=4,
         minimum=1,
     ),
@@ -92,8 +90,8 @@ PYTHON_TARGET = (
     Key(
         "examples",
         "output",
-        "Hypothesis' directory of failing examples, such as `.hypothesis/examples`: findings of a "
-        "suite are added, so that pytest fails with them. Default: none.",
+        "Hypothesis' directory of failing examples, such as `.hypothesis/examples`, which "
+        "gets the findings of a suite, for pytest. Default: none.",
         default="",
     ),
     Key("memory", "size", "Address space limit of the worker; 0: no limit.", default="2GiB"),
@@ -114,16 +112,15 @@ PYTHON_TARGET = (
     Key(
         "clock",
         "clock",
-        "What the target sees as the present. `real`: the time of the run. `fixed`, which is "
-        "2024-06-03 12:00 UTC, or another moment (without an offset it is UTC): each trial begins "
-        "at that moment, and with the same random numbers, so that no input is flaky for their "
-        "sake (docs/clock.md).",
+        "The present, as the target sees it. `real`: the time of the run. `fixed` "
+        "(2024-06-03 12:00 UTC) or another moment (UTC without an offset): each trial "
+        "begins then, with the same random numbers (docs/clock.md).",
         default="real",
     ),
 )
 
 PYTHON_ENGINE = (
-    Key("seeds", "paths", "Files, or directories of files, to start from.", default=[]),
+    Key("seeds", "paths", "Files or directories to start from.", default=[]),
     MINIMISE_SEEDS,
     Key(
         "max_size",
@@ -136,9 +133,9 @@ PYTHON_ENGINE = (
     Key(
         "max_findings",
         "integer",
-        "Distinct findings that an instance saves within a million executions; further ones are "
-        "counted, not saved. The limit is doubled for a rare exception class and location, and "
-        "is 50 times as high for the whole run. 0: no limit.",
+        "Distinct findings that an instance saves within a million executions; further "
+        "ones are counted. Twice as many for a rare exception class and location, 50 "
+        "times as many for the whole run. 0: no limit.",
         default=100,
         minimum=0,
     ),
@@ -146,16 +143,15 @@ PYTHON_ENGINE = (
     Key(
         "constants",
         "boolean",
-        "Use the strings, bytes and numbers in the application's code as a dictionary for byte and "
-        "text inputs. With `target.generator` the default is false; if it is true, half of the "
-        "strings, bytes and integers that the generator draws are constants, if one fits.",
+        "Use constants of the application's code as a dictionary for bytes and text. With "
+        "`target.generator`, where the default is false: for half of the strings, bytes "
+        "and integers that it draws.",
         default=True,
     ),
     Key(
         "comparisons",
         "boolean",
-        "Record the operands of the target's comparisons for each new queue entry, and put them "
-        "into inputs: each where the input has the other one.",
+        "Put operands of the target's comparisons into inputs.",
         default=True,
     ),
     Key(

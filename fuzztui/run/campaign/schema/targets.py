@@ -12,19 +12,18 @@ TARGET_PART = (
     Key(
         "name",
         "name",
-        "The name of the target on screens and in commands; letters, digits, `_` and `-`.",
+        "The name of the target on screens and in commands.",
         required=True,
     ),
     Key(
         "file",
         "string",
-        "The target's own campaign file, from which all its tables are. Default: the tables of "
-        "this file.",
+        "The target's own campaign file. Default: the tables of this file.",
     ),
     Key(
         "weight",
         "weight",
-        "The target gets this many times the share of the time that its finds imply; 0: none.",
+        "Multiplies the share of time that the target's finds imply; 0: none.",
         default=1.0,
     ),
 )
