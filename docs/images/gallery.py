@@ -94,9 +94,9 @@ DOCS += [("overview", "220x60", "dark")]
 PAGE = """\
 # Gallery
 
-`make gallery` makes these pictures: campaigns of the [samples](samples.md) in a real terminal, 120
-columns by 40 lines if the title names no other size. `docs/images/gallery.py --all DIR` makes each
-screen in each size and look.
+All screens, with campaigns of the [samples](samples.md), in a terminal of 120x40 if the title
+names no other size. `make gallery` makes the pictures; `docs/images/gallery.py --all DIR` makes
+each screen in each size and look.
 """
 
 
@@ -198,9 +198,10 @@ def page() -> str:
     """docs/gallery.md."""
     parts = [PAGE]
     for name, size, look in DOCS:
-        more = "" if (size, look) == ("120x40", "dark") else f", {size}, {look}"
-        caption = SHOTS[name].caption + more
-        parts.append(f"## {caption}\n![{caption}](images/gallery/{file_of(name, size, look)})\n")
+        caption = SHOTS[name].caption
+        if (size, look) != ("120x40", "dark"):
+            caption = f"{caption.partition(':')[0]}, {size}, {look}"
+        parts.append(f"## {caption}\n![{name}](images/gallery/{file_of(name, size, look)})\n")
     return "\n".join(parts)
 
 
