@@ -24,6 +24,7 @@ lint: $(INSTALLED) ## ruff, format check, mypy, import contracts; changes nothin
 	$(BIN)/mypy -p fuzztui
 	$(BIN)/mypy benchmarks/*.py experiments/*.py
 	$(BIN)/lint-imports
+	$(BIN)/zizmor --offline --quiet .github
 
 format: $(INSTALLED) ## format the code, and fix what ruff can fix
 	$(BIN)/ruff check --fix .

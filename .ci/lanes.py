@@ -157,6 +157,7 @@ MERGE = ("tests/machines/merge", "tests/e2e/test_merge_runs.py")
 REPORT = ("tests/tools/report", "tests/cli/test_cli_report.py", "tests/e2e/test_report_run.py")
 JOBS = ("tests/features/jobs", "tests/e2e/test_cluster_*.py")
 DOCS = ("tests/docs", "tests/ci")
+RELEASE = (*DOCS, "tests/e2e/test_packaging.py")
 SHOWN = (*LOG, *SCREENS, *COMMANDS, *REPORT)
 """What a feature's fold, undo, rows of status, texts and sections change."""
 
@@ -290,15 +291,21 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "experiments": BENCHMARKS + DOCS,
     "docs": DOCS,
     ".github": DOCS,
+    ".ci/release.py": RELEASE,
+    ".containerignore": DOCS,
     ".gitignore": DOCS,
     ".pre-commit-config.yaml": DOCS,
     "CHANGELOG.md": DOCS,
+    "CITATION.cff": DOCS,
     "CONTRIBUTING.md": DOCS,
     **{f"{group}/README.md": DOCS for group in GROUPS},
+    "Containerfile": DOCS,
     "LICENSE": DOCS,
+    "MANIFEST.in": RELEASE,
     "Makefile": DOCS,
     "README.md": DOCS,
     "SECURITY.md": DOCS,
+    "setup.py": RELEASE,
 }
 """A folder or file, and the tests that a change of it needs. The longest name counts."""
 

@@ -133,7 +133,7 @@ def overseer() -> list[str] | None:
     """afl-overseer's command, if it is installed with this Python."""
     tool = Path(sys.executable).parent / "afl-overseer"
     if not tool.exists():
-        print("afl-overseer is skipped: it is not installed; pip install 'fuzztui[bench]'")
+        print("afl-overseer is skipped: it is not installed; pip install -e '.[bench]'")
         return None
     return [str(tool)]
 

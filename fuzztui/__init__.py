@@ -5,4 +5,4 @@ This package is also exposed to the interpreter of the project under test
 ``fuzztui.harness`` are imported there), so this module imports nothing.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -214,7 +214,7 @@ class PythonProgram:
         """Write the source without planted bugs."""
         found = importlib.util.find_spec(self.name)
         if found is None or found.origin is None:
-            raise RunFailed(f"{self.name} is not installed: pip install 'fuzztui[bench]'")
+            raise RunFailed(f"{self.name} is not installed: pip install -e '.[bench]'")
         origin = Path(found.origin)
         source.mkdir()
         shutil.copy(self.home / "harness.py", source)

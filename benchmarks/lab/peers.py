@@ -16,7 +16,7 @@ def installed(python: str, modules: Mapping[str, str]) -> list[str]:
         argv: Sequence[str] = [python, "-c", f"import {module}"]
         if subprocess.run(argv, capture_output=True, check=False).returncode:
             print(f"{peer} is skipped: {python} cannot import {module};"
-                  f" {python} -m pip install 'fuzztui[bench]'", flush=True)  # fmt: skip
+                  f" {python} -m pip install -e '.[bench]'", flush=True)  # fmt: skip
         else:
             found.append(peer)
     return found

@@ -44,7 +44,7 @@ _HEAD_BYTES = 1 << 16
 """Bytes of a TOML file that are searched for ``[engine]``, which marks a campaign file."""
 
 
-_INSTALL = re.compile(r"(?m)(?<=^#).*?\b(pip install '[\w.,\[\]-]+')")
+_INSTALL = re.compile(r"(?m)(?<=^#).*?\b(pip install(?: '?[\w.,\[\]-]+'?)+)$")
 
 
 def named(file: Path) -> tuple[Path, list[str]]:

@@ -165,9 +165,9 @@ def test_whoever_lacks_a_package_is_given_the_command(here, monkeypatch, capsys)
         needs = [name for file in files if file.suffix == ".py" for name in needed(file)]
         assert bool(installation(campaign)) >= bool(needs), path.name
     (here / "c.toml").write_text(
-        "# It needs that: pip install 'fuzztui[x]'\n"
+        "# It needs that: pip install nosuch 'package[x]'\n"
         '[campaign]\nname = "c"\n[target]\nfunction = "nosuchpackage:f"\n'
         '[engine]\nkind = "zest"\n'
     )
     assert main(["check", "c.toml"]) == USAGE
-    assert f"{sys.executable} -m pip install 'fuzztui[x]'" in capsys.readouterr().err
+    assert f"{sys.executable} -m pip install nosuch 'package[x]'" in capsys.readouterr().err

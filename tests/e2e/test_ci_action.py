@@ -95,8 +95,16 @@ def test_scripts_get_inputs_as_variables_only() -> None:
     assert all(isinstance(row["default"], str) for row in LOADED["inputs"].values())
 
 
-@pytest.mark.parametrize("what", ["fuzztui", "fuzztui[first] @ git+https://x/y; touch z"])
-def test_what_is_installed(tmp_path: Path, what: str) -> None:
+HERE = str(ACTION.parent / "../../..")
+
+
+@pytest.mark.parametrize(
+    ("what", "installed"),
+    [("action", HERE), ("fuzztui[first] @ git+https://x/y; touch z",) * 2],
+)
+def test_what_is_installed(tmp_path: Path, what: str, installed: str) -> None:
+    assert LOADED["inputs"]["install"]["default"] == "action"
+    assert (Path(HERE) / "pyproject.toml").is_file()
     runner = Runner(tmp_path)
     runner.checkout.mkdir()
     python = tmp_path / "bin/python"
@@ -104,8 +112,10 @@ def test_what_is_installed(tmp_path: Path, what: str) -> None:
     python.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$OUT"\n')
     python.chmod(python.stat().st_mode | stat.S_IXUSR)
     runner.env |= {"PATH": f"{python.parent}:{runner.env['PATH']}", "OUT": str(tmp_path / "out")}
+    runner.env["GITHUB_ACTION_PATH"] = str(ACTION.parent)
     assert runner.step("Install fuzztui", install=what).returncode == 0
-    assert (tmp_path / "out").read_text().splitlines() == ["-m", "pip", "install", "--quiet", what]
+    words = (tmp_path / "out").read_text().splitlines()
+    assert words == ["-m", "pip", "install", "--quiet", installed]
     assert list(runner.checkout.iterdir()) == []
 
 

@@ -1,6 +1,7 @@
 """What a user installs: wheel and sdist hold everything, and work away from the source."""
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -13,7 +14,9 @@ from pathlib import Path
 
 import pytest
 from doc_commands import GATES, MEANS, RUN
+from skipped import needs
 
+import fuzztui
 from fuzztui.cli.output import BELOW_THRESHOLD
 
 pytestmark = pytest.mark.slow
@@ -56,6 +59,8 @@ def size_of(directory):
 @pytest.fixture(scope="module")
 def source(tmp_path_factory):
     """The tracked files as they are in the working tree: no build leftovers."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("git does not know the tracked files: not a clone")
     target = tmp_path_factory.mktemp("source")
     names = run("git", "ls-files", "-z", cwd=ROOT).split("\0")
     archive = target / "tree.tar"
@@ -91,15 +96,15 @@ def test_wheel_installs_and_runs_a_sample_elsewhere(source, venv, tmp_path):
     before = size_of(venv)
     run(pip, "install", "-q", wheel, cwd=tmp_path)
     assert size_of(venv) - before < 60e6
-    fuzztui = venv / "bin/fuzztui"
+    program = venv / "bin/fuzztui"
     if shutil.which("man"):  # finds pages by the PATH
         path = f"{venv / 'bin'}:{os.environ['PATH']}"
         page = run("man", "-w", "fuzztui", cwd=tmp_path, PATH=path)
         assert Path(page.strip()) == venv / "share/man/man1/fuzztui.1"
-    assert "tomllib-zest.toml" in run(fuzztui, "samples", cwd=tmp_path)
-    assert "midwatch" in run(fuzztui, "themes", cwd=tmp_path)
+    assert "tomllib-zest.toml" in run(program, "samples", cwd=tmp_path)
+    assert "midwatch" in run(program, "themes", cwd=tmp_path)
     out = run(
-        fuzztui, "tomllib-zest.toml", "--headless", "--set", "campaign.budget=2000",
+        program, "tomllib-zest.toml", "--headless", "--set", "campaign.budget=2000",
         cwd=tmp_path, XDG_RUNTIME_DIR=str(tmp_path),
     )  # fmt: skip
     assert "finished" in out
@@ -107,12 +112,12 @@ def test_wheel_installs_and_runs_a_sample_elsewhere(source, venv, tmp_path):
     # Mutants of C, which fuzz-first fuzzes, too: with numpy, as the refusal says.
     (source_file,) = venv.glob("lib/python*/site-packages/fuzztui/sample_campaigns/crate.c")
     refused = subprocess.run(
-        [fuzztui, "mutants", "rank", source_file], capture_output=True, text=True, check=False
+        [program, "mutants", "rank", source_file], capture_output=True, text=True, check=False
     )
     assert refused.returncode == 1
-    assert "'fuzztui[first]'" in refused.stderr
+    assert "(the extra first)" in refused.stderr
     run(pip, "install", "-q", "--no-compile", f"{wheel}[first]", cwd=tmp_path)
-    assert "crate.c:" in run(fuzztui, "mutants", "rank", source_file, "--limit", "3", cwd=tmp_path)
+    assert "crate.c:" in run(program, "mutants", "rank", source_file, "--limit", "3", cwd=tmp_path)
 
     # Who puts what is installed on PYTHONPATH has Python's own modules still.
     (packages,) = venv.glob("lib/python*/site-packages")
@@ -125,17 +130,116 @@ def test_wheel_installs_and_runs_a_sample_elsewhere(source, venv, tmp_path):
     assert said.startswith("fuzztui ")
 
 
-def test_sdist_holds_what_the_wheel_is_made_of(source, venv, tmp_path):
+def names_in(wheel):
+    """The files of a wheel, without those that name its version."""
+    return {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+
+
+@pytest.fixture(scope="module")
+def sdist(source, venv, tmp_path_factory):
+    """Made of the tracked files, beside caches and runs."""
+    target = tmp_path_factory.mktemp("sdist")
+    tree = target / "tree"
+    shutil.copytree(source, tree, symlinks=True)
+    for leftover in ("sample_campaigns/runs/x/log", "tests/__pycache__/a.pyc"):
+        (tree / leftover).parent.mkdir(parents=True, exist_ok=True)
+        (tree / leftover).touch()
     build = "import setuptools.build_meta as b, sys; print(b.build_sdist(sys.argv[1]))"
-    python = venv / "bin/python"
-    run(python, "-c", build, tmp_path, cwd=source)
-    (sdist,) = tmp_path.glob("fuzztui-*.tar.gz")
-    argv = [python, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
-    run(*argv, "-w", tmp_path, sdist, cwd=tmp_path)
+    run(venv / "bin/python", "-c", build, target, cwd=tree)
+    (made,) = target.glob("fuzztui-*.tar.gz")
+    return made
+
+
+def unpack(sdist, target):
+    """Returns the directory with the sources; no repository of git is above it."""
+    with tarfile.open(sdist) as tar:
+        tar.extractall(target, filter="data")
+    (tree,) = target.iterdir()
+    return tree
+
+
+def test_sdist_is_the_repository(source, sdist, tmp_path):
+    tree = unpack(sdist, tmp_path / "unpacked")
+    tracked = {p.relative_to(source) for p in source.rglob("*")}
+    made = {p.relative_to(tree) for p in tree.rglob("*")}
+    assert {str(p) for p in tracked - made} == set()
+    roots = {p.parts[0] for p in made - tracked}
+    assert roots == {"PKG-INFO", "setup.cfg", "fuzztui.egg-info"}
+    links = [p for p in tracked if (source / p).is_symlink()]
+    assert links
+    assert [(tree / p).readlink() for p in links] == [(source / p).readlink() for p in links]
+    assert sdist.stat().st_size < 10e6
+
+
+def test_sdist_builds_the_wheel(source, sdist, venv, tmp_path):
+    argv = [venv / "bin/python", "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
+    wheels = []
+    for name, what in (("of_sdist", sdist), ("of_tree", source)):
+        run(*argv, "-w", tmp_path / name, what, cwd=tmp_path)
+        wheels += (tmp_path / name).glob("fuzztui-*.whl")
+    names = names_in(wheels[0])
+    assert names == names_in(wheels[1])
+    assert set(SHIPPED) <= names
+    assert any(name.endswith(MAN_PAGE) for name in names)
+    assert not any("/runs/" in name or name.endswith(("README.md", ".pyc")) for name in names)
+
+
+READERS = (
+    "tests/docs",
+    "tests/ci",
+    "tests/samples",
+    "tests/cli/test_cli_man.py",
+    "tests/cli/test_published.py",
+)
+"""Fast tests that read files of the repository."""
+
+
+@pytest.mark.timeout(1500)
+def test_sdist_passes_tests_without_git(sdist, tmp_path):
+    """All fast tests are too many here: docs/releasing.md."""
+    tree = unpack(sdist, tmp_path / "unpacked")
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", *READERS]
+    run(*argv, cwd=tree, PYTHONPATH=str(tree))
+
+
+@needs("release")
+@pytest.mark.timeout(1500)
+def test_a_release_is_clean(source, tmp_path):
+    """twine, check-wheel-contents and pyroma find nothing; each link has an address."""
+    script, address = source / ".ci/release.py", "https://host.example/owner/fuzztui"
+    argv = [sys.executable, script, address, fuzztui.__version__, "--contact", "a@host.example"]
+    run(*argv, "-o", tmp_path, cwd=tmp_path)
+    (wheel,) = tmp_path.glob("*.whl")
+    archive = zipfile.ZipFile(wheel)
+    (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+    text = archive.read(name).decode()
+    links = re.findall(r"\]\(([^)\s]+)\)", re.sub(r"(?ms)^```.*?^```$", "", text))
+    assert [link for link in links if not link.startswith("https://")] == []
+    ours = [link.removeprefix(address) for link in links if link.startswith(address)]
+    assert ours
+    for link in ours:
+        path = re.sub(r"^/\w+/v[\d.]+/|#.*", "", link)
+        assert (source / path).exists(), link
+    assert f"Project-URL: Homepage, {address}" in text
+
+
+@needs("release")
+def test_workflows_are_safe():
+    zizmor = Path(sysconfig.get_path("scripts")) / "zizmor"
+    run(zizmor, "--offline", "--quiet", ".github", cwd=ROOT)
+
+
+@pytest.mark.parametrize("installer", ["uvx", "pipx"])
+def test_a_wheel_runs_without_an_environment(source, venv, tmp_path, installer):
+    found = Path(sysconfig.get_path("scripts")) / installer
+    if not found.exists():
+        pytest.skip("the extra release is not installed")
+    run(venv / "bin/pip", "wheel", "-q", "--no-deps", "-w", tmp_path, source, cwd=tmp_path)
     (wheel,) = tmp_path.glob("fuzztui-*.whl")
-    names = zipfile.ZipFile(wheel).namelist()
-    assert set(SHIPPED) <= set(names)
-    assert any(n.endswith(MAN_PAGE) for n in names)
+    words = {"uvx": ["--from", wheel], "pipx": ["run", "--spec", wheel]}[installer]
+    homes = {name: str(tmp_path / name) for name in ("PIPX_HOME", "XDG_DATA_HOME")}
+    said = run(found, *words, "fuzztui", "--version", cwd=tmp_path, **homes)
+    assert said.strip() == f"fuzztui {fuzztui.__version__}"
 
 
 def run_documented(fuzztui: Path, directory: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-EXTRAS = {"aws": "moto", "cluster": "distributed", "web": "textual_serve"}
+EXTRAS = {"aws": "moto", "cluster": "distributed", "release": "twine", "web": "textual_serve"}
 """Extras that README's second command does not install, and a package of each."""
 
 _IMPORTS = (

@@ -17,11 +17,6 @@ IN_USE: Final = ".in-use"
 _PACKAGE = Path(fuzztui.__file__).parent
 
 
-def is_shipped(package: Path = _PACKAGE) -> bool:
-    """Whether this copy of fuzztui was put here by a hub, not installed."""
-    return (package.parent / IN_USE).exists()
-
-
 def hold_installation(package: Path = _PACKAGE) -> None:
     """Keep this copy of fuzztui from being removed while this process and its forks run.
 

@@ -6,7 +6,6 @@ import sys
 from importlib.util import find_spec
 from typing import Final
 
-from fuzztui.kernel.base.installation import is_shipped
 from fuzztui.run.campaign.model import Campaign, CampaignError, FrozenCampaign, Problem
 
 MODULES: Final = {
@@ -16,12 +15,15 @@ MODULES: Final = {
         "Levenshtein": "python-Levenshtein>=0.27",
     },
     "spoton": {"mypy": "mypy>=2.0,<2.5"},
+    "text": {"ast_grep_py": "ast-grep-py>=0.51,<1"},
     "cluster": {"distributed": "distributed>=2026.8", "cryptography": "cryptography>=42"},
     "web": {"textual_serve": "textual-serve>=1.1.3,<1.2"},
 }
-"""The modules of each extra that a campaign cannot do without, with their requirements.
+"""The modules of each extra that its users need, with their requirements.
 
-Without those of ``text``, an engine mutates text by lines and brackets, and reports so.
+Without those of ``text``, an engine mutates text by lines and brackets, and reports so. Commands
+that install an extra name these requirements, not ``fuzztui[EXTRA]``: no package index has that
+name yet, and a host's copy of fuzztui is no installation that could be extended.
 """
 
 
@@ -31,17 +33,25 @@ class MissingPackages(CampaignError):
     code = 1
 
 
+def absent_modules(extra: str) -> list[str]:
+    """Return the modules of an extra that are not installed."""
+    return [name for name in MODULES[extra] if find_spec(name) is None]
+
+
+def install_command(extra: str, absent: list[str]) -> str:
+    """Return the command that installs these modules of an extra beside fuzztui."""
+    wanted = " ".join(repr(MODULES[extra][name]) for name in absent)
+    return f"python3 -m pip --python {sys.executable} install {wanted}"
+
+
 def missing_extra(extra: str) -> str:
     """Return which module of an extra is not installed, and how to install it; "" if all are."""
-    absent = [name for name in MODULES[extra] if find_spec(name) is None]
-    if not absent:
+    if not (absent := absent_modules(extra)):
         return ""
-    wanted = [f"fuzztui[{extra}]"]
-    if is_shipped():  # a host has no installation that could be extended
-        wanted = [MODULES[extra][name] for name in absent]
+    verb = "is" if len(absent) == 1 else "are"
     return (
-        f"{', '.join(absent)} {'is' if len(absent) == 1 else 'are'} not installed; run "
-        f"python3 -m pip --python {sys.executable} install {' '.join(map(repr, wanted))}"
+        f"{', '.join(absent)} {verb} not installed (the extra {extra}); run "
+        f"{install_command(extra, absent)}"
     )
 
 

@@ -6,18 +6,16 @@ import ctypes
 import os
 import re
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 import fuzztui
 from fuzztui.engines.process.check import NEWEST
 from fuzztui.kernel.base.bounds import real, whole
-from fuzztui.run.campaign.extras import MODULES
+from fuzztui.run.campaign.extras import MODULES, absent_modules, install_command
 from fuzztui.tools.doctor.afl import afl_findings
 from fuzztui.tools.doctor.facts import line_of, machine_facts, run_program
 from fuzztui.tools.doctor.findings import (
@@ -43,7 +41,6 @@ _USES: Final = {
     "cluster": "Dask clusters",
     "web": "fuzztui serve",
 }
-_OTHER_MODULES: Final = {"text": ("ast_grep_py",), "cluster": ("distributed",)}
 
 Progress = Callable[[str], None]
 
@@ -110,14 +107,11 @@ def _interpreters(folder: Path, environ: Mapping[str, str]) -> Iterator[MachineF
 def _extras() -> Iterator[MachineFinding]:
     """The packages that only some campaigns need."""
     for extra, use in _USES.items():
-        names = _OTHER_MODULES.get(extra) or tuple(MODULES[extra])
-        absent = [name for name in names if find_spec(name) is None]
-        if absent:
-            command = f"python3 -m pip --python {sys.executable} install 'fuzztui[{extra}]'"
+        if absent := absent_modules(extra):
             text = f"{', '.join(absent)} not installed; needed only for {use}"
-            yield MachineFinding(f"[{extra}]", ABSENT, text, command)
+            yield MachineFinding(f"[{extra}]", ABSENT, text, install_command(extra, absent))
         else:
-            yield MachineFinding(f"[{extra}]", OK, ", ".join(map(_versioned, names)))
+            yield MachineFinding(f"[{extra}]", OK, ", ".join(map(_versioned, MODULES[extra])))
 
 
 def _versioned(module: str) -> str:

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from fuzztui.run.campaign import extras
 from fuzztui.tools.doctor import local
 from fuzztui.tools.doctor.findings import ABSENT, FAILED, OK, WARNING, MachineFinding
 from fuzztui.tools.doctor.local import TerminalFacts, local_findings
@@ -95,7 +96,7 @@ def test_interpreters_up_to_the_one_that_is_used(tmp_path, monkeypatch):
 
 
 def test_an_extra_that_is_not_installed_is_absent(tmp_path, monkeypatch):
-    monkeypatch.setattr(local, "find_spec", lambda name: None if name == "mypy" else object())
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "mypy" else object())
     rows = list(local_findings(tmp_path, LARGE, COLOURS, lambda what: None))
     absent = {row.what: row for row in rows if row.state == ABSENT}
     assert "[spoton]" in absent
