@@ -6,7 +6,6 @@ import argparse
 import asyncio
 import csv
 import io
-import json
 import shutil
 import time
 from collections import Counter
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.cli.mutant_lines import cut
-from fuzztui.cli.output import DONE, CliError, at_terminal, say
+from fuzztui.cli.output import DONE, CliError, at_terminal, print_json, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import none_left, standing
 from fuzztui.cli.target_runs import find_one_target
@@ -41,7 +40,7 @@ def kill_matrix(options: argparse.Namespace) -> int:
     state = now.state
     if not state.stage and now.is_lower_bound:
         if as_json:
-            print(json.dumps({"problems": [*now.problems]}, indent=1))
+            print_json("mutants-matrix", {"problems": [*now.problems]})
         raise none_left(run, now, "fuzz-first")
     if not state.stage:
         raise CliError(f"{run}: there is no kill matrix, because the campaign is not fuzz-first")
@@ -55,7 +54,7 @@ def kill_matrix(options: argparse.Namespace) -> int:
         raise CliError(str(e)) from None
     if as_json:
         whole = {**_matrix_dict(state, matrix), "problems": [*now.problems]}
-        print(json.dumps(whole, indent=1))
+        print_json("mutants-matrix", whole)
     elif options.csv:
         print(_matrix_csv(state, matrix), end="")
     else:

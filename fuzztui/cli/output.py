@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from typing import Any, Final
 
+from fuzztui.kernel.base import versions
 from fuzztui.kernel.base.atomic import publish_text
 from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.base.text import visible
@@ -35,14 +41,49 @@ def at_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()  # None: closed
 
 
+_silent: Final = ContextVar("_silent", default=False)
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Print no messages: a script has called, not a user."""
+    token = _silent.set(True)
+    try:
+        yield
+    finally:
+        _silent.reset(token)
+
+
 def say(text: str) -> None:
     """Print a message for the user on stderr; stdout is for results."""
+    if _silent.get():
+        return
     print(in_ci_log(visible(f"fuzztui: {text}", lines=True)), file=sys.stderr, flush=True)
 
 
 def in_ci_log(text: str) -> str:
     """Change a line so that it contains no command for a CI server, such as ``##[``."""
     return text.replace("##[", "## [").replace("##vso[", "## vso[")
+
+
+ARRAYS: Final = "FUZZTUI_JSON_ARRAYS"
+"""A variable: if it is 1, lists are printed as bare arrays, as until 0.1. It goes in 0.3.0."""
+
+
+def print_json(name: str, data: Mapping[str, Any], indent: int | None = 1) -> None:
+    """Print an object with the schema ``name``; without ``indent`` as one line, at once."""
+    print(json.dumps(versions.versioned(name, data), indent=indent), flush=indent is None)
+
+
+def print_rows(
+    name: str, key: str, rows: Sequence[Mapping[str, Any]], problems: Sequence[str] = ()
+) -> None:
+    """Print an object with the schema ``name`` that has a list as ``key``; see :data:`ARRAYS`."""
+    if os.environ.get(ARRAYS) == "1":
+        say(f"{ARRAYS} goes in 0.3.0: read {key!r} of the object that --json prints without it")
+        print(json.dumps(rows, indent=1))
+        return
+    print_json(name, {key: rows, "problems": [*problems]})
 
 
 def speed(per_second: float) -> str:
