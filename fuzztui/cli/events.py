@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -99,8 +98,7 @@ def _kinds(given: list[str]) -> frozenset[str]:
 
 def _json(record: Record) -> str:
     """The line of a record as in the log, with its version first."""
-    head = json.dumps(versions.versioned("events", {}))
-    return f"{head[:-1]},{encode_record(record)[1:]}"
+    return f'{{"v":{versions.VERSIONS["events"]},{encode_record(record)[1:]}'
 
 
 def _text() -> Callable[[Record], str]:

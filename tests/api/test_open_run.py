@@ -68,7 +68,7 @@ def test_the_json_of_an_old_run_is_that_of_today(old, capsys):
     jsonschema.Draft7Validator(output_schema("status")).validate(fuzztui.open_run(old).now().status)
     assert status["v"] == 1
     for line in printed("events", old, "--json").splitlines():
-        assert line.startswith('{"v": 1,')
+        assert line.startswith('{"v":1,')
         check("events", json.loads(line))
     check("report", json.loads(printed("report", old, "--format", "json")))
 
