@@ -12,7 +12,8 @@ from dataclasses import asdict
 
 from fuzztui.cli.bisect_subject import Subject
 from fuzztui.cli.bisect_trial import BAD, GOOD, SKIP, Trials, Tried
-from fuzztui.cli.output import DONE, FAILED, UsageError, duration, print_json, say, short_path
+from fuzztui.cli.json_output import print_json
+from fuzztui.cli.output import DONE, FAILED, UsageError, duration, say, short_path
 from fuzztui.cli.progress import TextLine
 from fuzztui.cli.runs import find_run
 from fuzztui.kernel.base.bounds import load_object

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui import __version__
-from fuzztui.cli.output import DONE, FAILED, CliError, UsageError, print_json, say
+from fuzztui.cli.json_output import print_json
+from fuzztui.cli.output import DONE, FAILED, CliError, UsageError, say
 from fuzztui.features.jobs.config import (
     ClusterConfig,
     ClusterError,

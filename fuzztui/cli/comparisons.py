@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from fuzztui.cli.output import DONE, CliError, at_terminal, print_json
+from fuzztui.cli.json_output import print_json
+from fuzztui.cli.output import DONE, CliError, at_terminal
 from fuzztui.cli.runs import none_left, standing
 from fuzztui.cli.target_runs import find_one_target
 from fuzztui.features.comparisons.fold import (

@@ -10,8 +10,9 @@ from pathlib import Path
 from fuzztui.cli.beside import interrupt_at_eof
 from fuzztui.cli.coverage_runs import covered, runs_in_build, traced_runs
 from fuzztui.cli.coverage_tables import frontier_table, functions_table
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.mutants import AFL, own_campaign
-from fuzztui.cli.output import DONE, UsageError, duration, print_json, put_text, say
+from fuzztui.cli.output import DONE, UsageError, duration, put_text, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.repro import finding_file
 from fuzztui.cli.runs import standing

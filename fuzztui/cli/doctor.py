@@ -8,7 +8,8 @@ import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from fuzztui.cli.output import DONE, at_terminal, print_json, say
+from fuzztui.cli.json_output import print_json
+from fuzztui.cli.output import DONE, at_terminal, say
 from fuzztui.cli.output import FAILED as FAILED_EXIT
 from fuzztui.cli.progress import Counter
 from fuzztui.kernel.base.terminals import wants_ascii

@@ -9,8 +9,9 @@ from pathlib import Path
 from types import FrameType
 
 from fuzztui.cli.host_lines import HostNews, lost_text, preparing
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.mutant_lines import exact_pass, grouped
-from fuzztui.cli.output import DONE, FAILED, FINDINGS, at_terminal, duration, print_json, say, speed
+from fuzztui.cli.output import DONE, FAILED, FINDINGS, at_terminal, duration, say, speed
 from fuzztui.cli.runs import RunStatus, fold_all, open_session
 from fuzztui.cli.status import status_object, status_text
 from fuzztui.kernel.base.text import brief

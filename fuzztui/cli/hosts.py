@@ -7,7 +7,8 @@ import asyncio
 from pathlib import Path
 from typing import Final
 
-from fuzztui.cli.output import DONE, FAILED, UsageError, print_rows, say
+from fuzztui.cli.json_output import print_rows
+from fuzztui.cli.output import DONE, FAILED, UsageError, say
 from fuzztui.cli.progress import Counter
 from fuzztui.cli.run import load_file
 from fuzztui.cli.samples import campaign_or_project

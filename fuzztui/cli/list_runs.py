@@ -10,7 +10,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from fuzztui.cli.output import DAMAGED, DONE, UsageError, duration, print_json, say, short_path
+from fuzztui.cli.json_output import print_json
+from fuzztui.cli.output import DAMAGED, DONE, UsageError, duration, say, short_path
 from fuzztui.cli.progress import Estimate
 from fuzztui.kernel.base.text import aligned, several, visible
 from fuzztui.run.home.finding import is_run

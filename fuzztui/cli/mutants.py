@@ -12,6 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from fuzztui.cli.json_output import print_json, print_rows
 from fuzztui.cli.mutant_lines import MIN_CHANGE, cut, excluded_text, summary_line
 from fuzztui.cli.mutants_export import write_report
 from fuzztui.cli.mutants_rank import rank_mutants
@@ -23,8 +24,6 @@ from fuzztui.cli.output import (
     UsageError,
     at_terminal,
     duration,
-    print_json,
-    print_rows,
     say,
 )
 from fuzztui.cli.runs import RunStatus, none_left, standing

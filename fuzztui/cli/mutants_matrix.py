@@ -14,8 +14,9 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.mutant_lines import cut
-from fuzztui.cli.output import DONE, CliError, at_terminal, print_json, say
+from fuzztui.cli.output import DONE, CliError, at_terminal, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import none_left, standing
 from fuzztui.cli.target_runs import find_one_target

@@ -10,7 +10,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzztui.cli.output import DONE, FAILED, CliError, UsageError, at_terminal, print_rows, say
+from fuzztui.cli.json_output import print_rows
+from fuzztui.cli.output import DONE, FAILED, CliError, UsageError, at_terminal, say
 from fuzztui.cli.progress import Counter
 from fuzztui.cli.since import changes
 from fuzztui.kernel.base.text import different_parts, several, visible

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fuzztui.cli.ctl_action import one_of, weighed
+from fuzztui.cli.json_output import print_rows
 from fuzztui.cli.mutant_lines import percent
-from fuzztui.cli.output import DONE, CliError, UsageError, print_rows
+from fuzztui.cli.output import DONE, CliError, UsageError
 from fuzztui.cli.runs import none_left, standing
 from fuzztui.cli.target_runs import find_one_target
 from fuzztui.features.mutators import fold

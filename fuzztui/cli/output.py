@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from fuzztui.kernel.base import versions
 from fuzztui.kernel.base.atomic import publish_text
 from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.base.text import visible
@@ -64,26 +62,6 @@ def say(text: str) -> None:
 def in_ci_log(text: str) -> str:
     """Change a line so that it contains no command for a CI server, such as ``##[``."""
     return text.replace("##[", "## [").replace("##vso[", "## vso[")
-
-
-ARRAYS: Final = "FUZZTUI_JSON_ARRAYS"
-"""A variable: if it is 1, lists are printed as bare arrays, as until 0.1. It goes in 0.3.0."""
-
-
-def print_json(name: str, data: Mapping[str, Any], indent: int | None = 1) -> None:
-    """Print an object with the schema ``name``; without ``indent`` as one line, at once."""
-    print(json.dumps(versions.versioned(name, data), indent=indent), flush=indent is None)
-
-
-def print_rows(
-    name: str, key: str, rows: Sequence[Mapping[str, Any]], problems: Sequence[str] = ()
-) -> None:
-    """Print an object with the schema ``name`` that has a list as ``key``; see :data:`ARRAYS`."""
-    if os.environ.get(ARRAYS) == "1":
-        say(f"{ARRAYS} goes in 0.3.0: read {key!r} of the object that --json prints without it")
-        print(json.dumps(rows, indent=1))
-        return
-    print_json(name, {key: rows, "problems": [*problems]})
 
 
 def speed(per_second: float) -> str:

@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from fuzztui.cli import damage
-from fuzztui.cli.output import DONE, print_json
+from fuzztui.cli.json_output import print_json
+from fuzztui.cli.output import DONE
 from fuzztui.cli.runs import find_run, no_records, open_session, standing_of
 from fuzztui.cli.status import status_object
 from fuzztui.run.home.finding import is_run

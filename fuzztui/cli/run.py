@@ -15,18 +15,10 @@ from fuzztui.cli.attach import screen
 from fuzztui.cli.changed_sources import changed_sources
 from fuzztui.cli.directories import no_campaign_file, show_run
 from fuzztui.cli.headless import exit_code, wait_for_end
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.made_campaign import MadeCampaign, load_made
 from fuzztui.cli.origins import another, has_begun, newest, refuse_other_run, remember
-from fuzztui.cli.output import (
-    DONE,
-    NOT_RUNNING,
-    CliError,
-    UsageError,
-    at_terminal,
-    duration,
-    print_json,
-    say,
-)
+from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, UsageError, at_terminal, duration, say
 from fuzztui.cli.progress import Waiting
 from fuzztui.cli.runs import RunStatus, standing, with_output
 from fuzztui.cli.samples import campaign_or_project, installation, missing, named

@@ -12,10 +12,11 @@ from typing import Any
 
 from fuzztui.cli.cluster import cluster_of
 from fuzztui.cli.gates import judge, read_baseline
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.matrix import keep_matrix, matrix_lines, write_matrix
 from fuzztui.cli.mutant_lines import percent, summary_line
 from fuzztui.cli.mutants import AFL, found, own_campaign, python_campaign, survivors_table
-from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, UsageError, at_terminal, print_json
+from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, UsageError, at_terminal
 from fuzztui.cli.progress import PROGRESS_EVERY_S, TextLine, time_left
 from fuzztui.cli.runs import standing
 from fuzztui.cli.score_cluster import score_on_cluster

@@ -10,8 +10,9 @@ from itertools import islice
 from pathlib import Path
 
 from fuzztui.cli.host_lines import host_lines, host_rows
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.mutant_lines import found_rows, status_rows
-from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, duration, print_json, speed, still_run
+from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, duration, speed, still_run
 from fuzztui.cli.properties import property_lines
 from fuzztui.cli.runs import RunStatus, find_run, no_records, standing, unsupervised
 from fuzztui.cli.watched_status import (

@@ -13,17 +13,9 @@ from pathlib import Path
 from types import FrameType
 
 from fuzztui.cli.corpus_running import KILLS, Care, disk
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.mutants import AFL, own_campaign
-from fuzztui.cli.output import (
-    DONE,
-    FAILED,
-    NOT_RUNNING,
-    USAGE,
-    CliError,
-    UsageError,
-    print_json,
-    say,
-)
+from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE, CliError, UsageError, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import fold_all, no_records, open_session
 from fuzztui.cli.target_runs import find_one_target

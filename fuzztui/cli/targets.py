@@ -8,8 +8,9 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.mutant_lines import percent
-from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, at_terminal, print_json, say
+from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, at_terminal, say
 from fuzztui.cli.progress import Counter
 from fuzztui.cli.run import import_target, unfit
 from fuzztui.cli.samples import campaign_or_project, named

@@ -6,8 +6,9 @@ import argparse
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.mutant_lines import percent
-from fuzztui.cli.output import DONE, CliError, at_terminal, print_json
+from fuzztui.cli.output import DONE, CliError, at_terminal
 from fuzztui.cli.runs import none_left, standing
 from fuzztui.cli.target_runs import find_one_target
 from fuzztui.features.targeting.fold import (

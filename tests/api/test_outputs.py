@@ -13,7 +13,8 @@ from output_schemas import check
 from run_logs import run_with
 
 from fuzztui.cli import main
-from fuzztui.cli.output import ARRAYS, DONE, USAGE
+from fuzztui.cli.json_output import ARRAYS
+from fuzztui.cli.output import DONE, USAGE
 from fuzztui.cli.parser import _COMMANDS, _WORDS, parse
 from fuzztui.kernel.base.versions import VERSIONS, versioned
 from fuzztui.kernel.wire.events import CampaignStarted
