@@ -63,7 +63,7 @@ def _hosts_check(parser: CommandParser) -> Run:
     )
     add_host(parser)
     add_set(parser)
-    parser.json("a list of objects, one a host")
+    parser.json()
     return command("hosts.check_all")
 
 
