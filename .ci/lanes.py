@@ -227,6 +227,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "fuzztui/features/inputs": (*SCREENS, "tests/machines/hosts/test_hub_files.py"),
     "fuzztui/features/comparisons": ("tests/kernel/model", *COMMANDS),
+    "fuzztui/api": ("tests/api", "tests/e2e/test_api_steering.py"),
     "fuzztui/tools/status": COMMANDS,
     "fuzztui/tools/web": ("tests/tools/web", "tests/e2e/test_serve_web.py"),
     "fuzztui/tools/schema": ("tests/run/campaign", *DOCS),

@@ -222,7 +222,8 @@ def mutators(run: Path) -> dict[str, tuple[int, int]]:
                           capture_output=True, text=True, check=False)  # fmt: skip
     if done.returncode:
         raise Failed(f"fuzztui mutators {run}: {done.stderr.strip()}")
-    return {row["name"]: (row["applied"], row["found"]) for row in json.loads(done.stdout)}
+    rows = json.loads(done.stdout)["mutators"]
+    return {row["name"]: (row["applied"], row["found"]) for row in rows}
 
 
 def plan(subjects: Sequence[str], arms: Sequence[str], repeat: int) -> list[Job]:

@@ -9,13 +9,16 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from examples import load_profile
 from shared import HOME
 from skipped import advice, extras_advice, lacking
+
+from fuzztui.kernel.base import versions
 
 load_profile()
 
@@ -36,6 +39,21 @@ def same_directory() -> Iterator[None]:
     before = Path.cwd()
     yield
     os.chdir(before)
+
+
+@pytest.fixture(autouse=True)
+def outputs_as_in_their_schemas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that commands in a test print as JSON is what its schema says, and nothing else."""
+    plain = versions.versioned
+
+    def versioned(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
+        from output_schemas import check
+
+        whole = plain(name, data)
+        check(name, whole)
+        return whole
+
+    monkeypatch.setattr(versions, "versioned", versioned)
 
 
 def pytest_configure(config: pytest.Config) -> None:

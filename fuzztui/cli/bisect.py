@@ -12,6 +12,7 @@ from dataclasses import asdict
 
 from fuzztui.cli.bisect_subject import Subject
 from fuzztui.cli.bisect_trial import BAD, GOOD, SKIP, Trials, Tried
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.output import DONE, FAILED, UsageError, duration, say, short_path
 from fuzztui.cli.progress import TextLine
 from fuzztui.cli.runs import find_run
@@ -46,7 +47,7 @@ def bisect(options: argparse.Namespace) -> int:
         finally:
             work.trials.remove_builds()
     if options.json:
-        print(json.dumps(work.as_json(result), indent=1))
+        print_json("bisect", work.as_json(result))
     else:
         print("\n".join(work.as_text(result)), flush=True)
     say(f"{short_path(directory)}: bisect.log, and in logs/ what each commit printed")

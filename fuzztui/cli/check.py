@@ -129,8 +129,10 @@ def _alias_origin(loaded: FrozenCampaign, name: str) -> str:
 
 
 def schema(options: argparse.Namespace) -> int:
-    """Print the JSON Schema of campaign files."""
+    """Print the JSON Schema of campaign files, or of what a command prints as JSON."""
     from fuzztui.tools.schema.json_schema import document
+    from fuzztui.tools.schema.outputs import output_schema
 
-    print(json.dumps(document(), indent=1))
+    made = output_schema(options.json) if options.json else document()
+    print(json.dumps(made, indent=1))
     return DONE

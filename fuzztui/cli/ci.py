@@ -26,6 +26,7 @@ from fuzztui.cli.since import code_changes, in_scopes, tree
 from fuzztui.features.corpus.cover import CoverInput, greedy_cover
 from fuzztui.features.verdicts.file import MutantVerdict, read_mutant_verdicts
 from fuzztui.features.verdicts.judging import changes as verdict_changes
+from fuzztui.kernel.base import versions
 from fuzztui.kernel.base.atomic import publish_text, replace_bytes
 from fuzztui.kernel.base.bounds import LARGEST
 from fuzztui.kernel.base.files import (
@@ -224,7 +225,8 @@ class _Ci:
             if self.code is None:
                 inputs = os.path.relpath(self.corpus.inputs, self.output)
                 more = {"corpus": [inputs], "problems": []}
-                publish_text(self.output / SCORE, json.dumps({**result, **more}, indent=1))
+                score = versions.versioned("score", {**result, **more})
+                publish_text(self.output / SCORE, json.dumps(score, indent=1))
         if (over := -self._left_s) > 0:
             self._note(
                 f"the job took {over:.1f} s more than --budget: imports of the target, single "

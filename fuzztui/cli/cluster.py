@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui import __version__
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.output import DONE, FAILED, CliError, UsageError, say
 from fuzztui.features.jobs.config import (
     ClusterConfig,
@@ -175,7 +175,7 @@ def check(options: argparse.Namespace) -> int:
     except ClusterError as e:
         found.problems.append(str(e))
     if options.json:
-        print(json.dumps(asdict(found), indent=1))
+        print_json("cluster-check", asdict(found))
     else:
         _print(found)
     return FAILED if found.problems else DONE

@@ -71,7 +71,7 @@ def compare(options: argparse.Namespace) -> int:
         return _on_screen(of, problems)
     written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     page = compare_page(of, f"Written by fuzztui {__version__} compare, {written}")
-    write_page(page, compare_json(of, problems), format_, options)
+    write_page(page, "compare", compare_json(of, problems), format_, options)
     return DONE
 
 

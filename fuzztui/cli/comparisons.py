@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.output import DONE, CliError, at_terminal
 from fuzztui.cli.runs import none_left, standing
 from fuzztui.cli.target_runs import find_one_target
@@ -40,7 +40,7 @@ def comparisons(options: argparse.Namespace) -> int:
         places = [_row_dict(row) for row in rows]
         operations = (comparisons_dict(seen.state) or {}).get("operations", [])
         found = {"places": places, "operations": operations, "problems": [*seen.problems]}
-        print(json.dumps(found, indent=1))
+        print_json("comparisons", found)
     if not rows and seen.is_lower_bound:
         raise none_left(run, seen, "comparisons")
     if options.json:

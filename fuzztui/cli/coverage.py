@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from fuzztui.cli.beside import interrupt_at_eof
 from fuzztui.cli.coverage_runs import covered, runs_in_build, traced_runs
 from fuzztui.cli.coverage_tables import frontier_table, functions_table
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.mutants import AFL, own_campaign
 from fuzztui.cli.output import DONE, UsageError, duration, put_text, say
 from fuzztui.cli.progress import Estimate
@@ -108,7 +108,7 @@ def _by_line(
     runs = runs_in_build if campaign.kind == AFL else traced_runs
     with Estimate(lines=options.progress) as progress:
         all_statements, (first, smallest) = runs(campaign, run, (inputs, smallest_first), progress)
-    print(json.dumps({"by_line": {
+    print_json("coverage-by-line", {"by_line": {
         file: {
             "statements": statements,
             "first": [
@@ -121,7 +121,7 @@ def _by_line(
             ],
         }
         for file, statements in all_statements.items()
-    }}))  # fmt: skip
+    }}, indent=None)  # fmt: skip
     return DONE
 
 

@@ -8,7 +8,7 @@ import re
 import secrets
 import shlex
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from math import fsum
@@ -44,7 +44,7 @@ from fuzztui.kernel.model.undo import Undo, undo
 from fuzztui.kernel.remote.client import ControlClient, NotRunning, NotYet, RemoteError, sender
 from fuzztui.kernel.remote.lock import running
 from fuzztui.kernel.remote.mirrored import Origin
-from fuzztui.kernel.remote.protocol import APPLIED, TIMEOUT, CommandAnswer
+from fuzztui.kernel.remote.protocol import APPLIED, RECORDED, TIMEOUT, CommandAnswer
 from fuzztui.kernel.session import state_at_end, state_before
 from fuzztui.kernel.wire.codec import CodecError, encode_command
 from fuzztui.kernel.wire.commands import (
@@ -352,10 +352,23 @@ _WAITING = {
     Stop.name: "stopping; waiting until all engines have ended, and the end is in the log",
 }
 _NOT_YET = "waiting for the answer"
+_UNANSWERED = "no instance has answered yet"
 
 
 def ctl(options: argparse.Namespace) -> int:
     """Send a command, or one for each instance, wait for the answer, and print it."""
+    done = True
+    for answer in answers(options):
+        print(_answer(answer))
+        done = done and answer.ok
+    return DONE if done else FAILED
+
+
+def answers(options: argparse.Namespace) -> Iterator[CommandAnswer]:
+    """Send a command, or one for each instance, and yield the answer of each.
+
+    ``detail`` of a pending one: what it waits for. Raises :class:`CliError`.
+    """
     for option, actions in _OPTIONS.items():
         if getattr(options, option) and options.action not in actions:
             raise UsageError(f"--{option} is for {' and '.join(actions)}, not for {options.action}")
@@ -378,9 +391,10 @@ def ctl(options: argparse.Namespace) -> int:
     try:
         client = _connect(run, min(patience, _ANSWER_S))
     except NotRunning:
-        if _judge_ended(run, commands):
-            return DONE
-        raise CliError(f"{run}: {_why_not_running(run)}", NOT_RUNNING) from None
+        if (recorded := _judge_ended(run, commands)) is None:
+            raise CliError(f"{run}: {_why_not_running(run)}", NOT_RUNNING) from None
+        yield from recorded
+        return
     except RemoteError as e:
         raise CliError(str(e), NOT_RUNNING) from None
     if isinstance(asked, ExactPass) and (engine := standing(run).state.engine) != "mu2":
@@ -396,19 +410,17 @@ def ctl(options: argparse.Namespace) -> int:
     mute.daemon = True
     mute.start()
     try:
-        done = True
         # Parts of one command are undone together.
         step = secrets.token_hex(4) if len(commands) > 1 and undoing is None else ""
         for command, undoes in commands:
             result = _sent(run, client, command, patience, undoes=undoes, step=step)
-            print(_answer(result, waits_for(run, command) if result.pending else ""))
-            done = done and result.ok
+            waits = visible(waits_for(run, command)) if result.pending else ""
+            yield replace(result, detail=waits or _UNANSWERED) if result.pending else result
     except RemoteError as e:
         raise CliError(str(e)) from None
     finally:
         mute.cancel()
         client.close()
-    return DONE if done else FAILED
 
 
 def _sent(
@@ -463,8 +475,10 @@ def _undo(run: Path, wanted: str, by: str) -> Undo:
     return found
 
 
-def _judge_ended(run: Path, commands: Sequence[tuple[Command, Sequence[str]]]) -> bool:
-    """Record verdicts about a campaign that has ended, or undo some. False: that is impossible.
+def _judge_ended(
+    run: Path, commands: Sequence[tuple[Command, Sequence[str]]]
+) -> list[CommandAnswer] | None:
+    """Record verdicts about a campaign that has ended, or undo some. None: that is impossible.
 
     ``commands``: each with the ids of the commands that it undoes.
     """
@@ -472,18 +486,20 @@ def _judge_ended(run: Path, commands: Sequence[tuple[Command, Sequence[str]]]) -
 
     judgements = [(c, undoes) for c, undoes in commands if isinstance(c, Judgement)]
     if len(judgements) < len(commands) or unsupervised(run):
-        return False
+        return None
     state = standing(run).state
     if not all(can_judge(state, command) for command, _ in judgements):
-        return False
+        return None
+    recorded = []
     for command, undoes in judgements:
         if isinstance(command, MutantCommand) and not undoes:
             _report_selection(run, command.select)
         try:
-            print(f"recorded: {visible(judge(run, command, sender(), undoes))}")
+            detail = judge(run, command, sender(), undoes)
         except SupervisorError as e:
             raise CliError(str(e)) from None
-    return True
+        recorded.append(CommandAnswer(RECORDED, detail))
+    return recorded
 
 
 def _connect(run: Path, patience: float) -> ControlClient:
@@ -505,15 +521,14 @@ def _connect(run: Path, patience: float) -> ControlClient:
             time.sleep(_AGAIN_S)
 
 
-def _answer(result: CommandAnswer, waits: str) -> str:
-    """Format the answer. ``waits``: what a pending command waits for; "": for an instance."""
+def _answer(result: CommandAnswer) -> str:
     if result.pending:
-        waits = visible(waits) or "no instance has answered yet"
-        return f"pending: {waits}; the answer will be in the log"
+        return f"pending: {result.detail}; the answer will be in the log"
     where = f" by {result.instance}" if result.instance else ""
     where += f" at trial {result.trial}" if result.trial >= 0 else ""
     detail = f": {visible(result.detail)}" if result.detail else ""
-    return f"{'applied' if result.ok else 'rejected'}{where}{detail}"
+    word = result.result if result.result == RECORDED else "applied" if result.ok else "rejected"
+    return f"{word}{where}{detail}"
 
 
 def _why_not_running(run: Path) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.output import DONE, at_terminal, say
 from fuzztui.cli.output import FAILED as FAILED_EXIT
 from fuzztui.cli.progress import Counter
@@ -35,7 +35,7 @@ def doctor(options: argparse.Namespace) -> int:
     warnings = sum(finding.state == WARNING for finding in findings)
     if options.json:
         rows = [asdict(finding) for finding in findings]
-        print(json.dumps({"ready": not failed, "findings": rows}, indent=1))
+        print_json("doctor", {"ready": not failed, "findings": rows})
     else:
         print("\n".join(finding_lines(findings)))
     summary = f"{several(failed, 'failure')}, {several(warnings, 'warning')}"

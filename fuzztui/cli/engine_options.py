@@ -10,7 +10,7 @@ def _mutators(parser: CommandParser) -> Run:
     from fuzztui.cli import mutators
 
     parser.optional_run()
-    parser.json("a list of objects")
+    parser.json()
     parser.add_argument(
         "--sort",
         metavar="COLUMN",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, UsageError
 from fuzztui.cli.runs import find_run, no_records, open_session
+from fuzztui.kernel.base import versions
 from fuzztui.kernel.base.suggest import meant, near
 from fuzztui.kernel.base.text import visible
 from fuzztui.kernel.log.files import LogError
@@ -40,7 +41,7 @@ def events(options: argparse.Namespace) -> int:
     session.check()  # damage is reported also if it is before --after
     if not reader.last_seq and not options.follow:
         raise no_records(path, session.problems)
-    line = encode_record if options.json else _text()
+    line = _json if options.json else _text()
     hosts = frozenset(options.hosts)
     known: set[str] = set()
     try:
@@ -93,6 +94,11 @@ def _kinds(given: list[str]) -> frozenset[str]:
                 f"the kinds are {', '.join(sorted(EVENT_KINDS))}"
             )
     return frozenset(names)
+
+
+def _json(record: Record) -> str:
+    """The line of a record as in the log, with its version first."""
+    return f'{{"v":{versions.VERSIONS["events"]},{encode_record(record)[1:]}'
 
 
 def _text() -> Callable[[Record], str]:

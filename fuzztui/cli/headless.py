@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import signal
 import time
@@ -10,6 +9,7 @@ from pathlib import Path
 from types import FrameType
 
 from fuzztui.cli.host_lines import HostNews, lost_text, preparing
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.mutant_lines import exact_pass, grouped
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, at_terminal, duration, say, speed
 from fuzztui.cli.runs import RunStatus, fold_all, open_session
@@ -69,7 +69,7 @@ def wait_for_end(
         time.sleep(POLL)
     stopper.restore()
     if style == "json":
-        print(json.dumps(status_object(run, now)), flush=True)
+        print_json("status", status_object(run, now), indent=None)
     else:
         if style == "terminal":
             print("\r\x1b[K", end="")
@@ -90,7 +90,7 @@ def exit_code(now: RunStatus) -> int:
 
 def _progress(run: Path, now: RunStatus, style: str) -> None:
     if style == "json":
-        print(json.dumps(status_object(run, now)), flush=True)
+        print_json("status", status_object(run, now), indent=None)
         return
     line = progress_line(now.state) + ("  (at least)" if now.is_lower_bound else "")
     line += f"  {brief(now.trouble)}" if now.trouble else ""

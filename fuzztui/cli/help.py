@@ -322,8 +322,8 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         ),
         CommandHelp(
             "schema",
-            (("", "print the JSON Schema of campaign files"),),
-            ("schema",),
+            (("", "print the JSON Schema of campaign files or outputs"),),
+            ("schema", "schema --json status"),
         ),
         CommandHelp("themes", (("", "list the colour themes"),), ("themes",)),
         CommandHelp(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 from pathlib import Path
 from typing import Final
 
+from fuzztui.cli.json_output import print_rows
 from fuzztui.cli.output import DONE, FAILED, UsageError, say
 from fuzztui.cli.progress import Counter
 from fuzztui.cli.run import load_file
@@ -41,7 +41,7 @@ def check_all(options: argparse.Namespace) -> int:
     finally:
         line.clear()
     if options.json:
-        print(json.dumps([report.to_json() for report in reports], indent=1))
+        print_rows("hosts-check", "hosts", [report.to_json() for report in reports])
     else:
         print("\n\n".join(map(_shown, reports)))
     ready = sum(report.is_ready for report in reports)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -11,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.output import DAMAGED, DONE, UsageError, duration, say, short_path
 from fuzztui.cli.progress import Estimate
 from fuzztui.kernel.base.text import aligned, several, visible
@@ -60,7 +60,7 @@ def runs(options: argparse.Namespace) -> int:
     if listed.found.cut:
         say("there are more directories or runs than one list takes; name a directory below")
     if options.json:
-        print(json.dumps(listed_object(listed, sizes)))
+        print_json("runs", listed_object(listed, sizes))
     elif looks:
         elsewhere = {look.run for look in looks}.difference(listed.found.runs)
         print("\n".join(table(looks, sizes, elsewhere)))

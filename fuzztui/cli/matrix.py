@@ -12,6 +12,7 @@ from typing import Any
 from fuzztui.cli.output import CliError, say
 from fuzztui.features.corpus.cover import greedy_cover
 from fuzztui.features.corpus.matrix import CorpusMatrix, MatrixError
+from fuzztui.kernel.base import versions
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.bounds import loads
 from fuzztui.kernel.base.files import read_if_regular
@@ -81,7 +82,7 @@ def write_matrix(file: Path, result: dict[str, Any], corpus: list[Path]) -> None
                 for row in matrix.rows
             ],
         }
-        text = json.dumps(data, indent=1) + "\n"
+        text = json.dumps(versions.versioned("score-matrix", data), indent=1) + "\n"
     try:
         file.write_text(text, encoding="utf-8", errors="surrogateescape")
     except OSError as e:

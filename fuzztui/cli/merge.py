@@ -24,6 +24,7 @@ from fuzztui.cli.output import (
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import no_records, standing
 from fuzztui.cli.target_runs import find_one_target
+from fuzztui.kernel.base import versions
 from fuzztui.kernel.base.bounds import loads
 from fuzztui.kernel.base.files import read_regular, temporary_directory
 from fuzztui.kernel.base.text import several, visible
@@ -74,7 +75,8 @@ def _files(files: Sequence[Path], options: argparse.Namespace) -> int:
         raise UsageError("merge takes files of score --json or of --matrix -o, not both")
     else:
         merged, shards = merge_scores([(name, check_score(name, data)) for name, data in found])
-    text = json.dumps(merged, indent=1) + "\n"
+    name = "score-matrix" if all(matrices) else "score"
+    text = json.dumps(versions.versioned(name, merged), indent=1) + "\n"
     put_text(text, options.output)
     _say_missing(shards)
     if options.output is not None and "score" in merged:

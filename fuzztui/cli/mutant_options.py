@@ -43,7 +43,7 @@ def _mutants(parser: CommandParser) -> Run:
         nargs="*",
         default=[],
     )
-    parser.json("a list of objects; show: one")
+    parser.json()
     parser.flag("--csv", "with matrix: print a line per kill")
     parser.flag(
         "--complete",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from fuzztui.cli.json_output import print_json, print_rows
 from fuzztui.cli.mutant_lines import MIN_CHANGE, cut, excluded_text, summary_line
 from fuzztui.cli.mutants_export import write_report
 from fuzztui.cli.mutants_rank import rank_mutants
@@ -163,6 +163,7 @@ def _list(options: argparse.Namespace) -> int:
     (state, _, doubt), chosen = _chosen(options)
     rows, excluded = ([m for m in chosen if (m.state == EXCLUDED) is is_] for is_ in (False, True))
     width = shutil.get_terminal_size().columns if at_terminal() else 0
+    problems = [doubt] if doubt else []
     if doubt and not options.json:
         print(doubt)
     if state.stage and options.survivors:
@@ -175,8 +176,13 @@ def _list(options: argparse.Namespace) -> int:
         )
     if state.stage:
         rows = [*worklist_rows(state, rows), *(excluded if options.json else ())]
-        _list_worklist(state, rows, width, as_json=options.json)
-        print(*(() if options.json else table(excluded, width)), sep="\n", end="")
+        if options.json:
+            numbers = {m.id: n for n, m in enumerate(queue(state), 1)}
+            turns = [{**mutant_dict(m), **turn_dict(state, m, numbers.get(m.id, 0))} for m in rows]
+            print_rows("mutants-list", "mutants", turns, problems)
+            return DONE
+        _list_worklist(state, rows, width)
+        print(*table(excluded, width), sep="\n", end="")
         return DONE
     rows += () if options.survivors else excluded
     summary, known = mutants_summary(state), knowledge(state)
@@ -185,7 +191,7 @@ def _list(options: argparse.Namespace) -> int:
         groups = survivors(rows, known)
         rows = [m for those in groups.values() for m in those]
     if options.json:
-        print(json.dumps([mutant_dict(m, known) for m in rows], indent=1))
+        print_rows("mutants-list", "mutants", [mutant_dict(m, known) for m in rows], problems)
         return _code(rows)
     shown = table(rows, width, known) if groups is None else survivors_table(groups, width, known)
     for line in shown:
@@ -204,19 +210,13 @@ def _code(rows: Iterable[Mutant]) -> int:
     return DAMAGED if any(m.state == UNKNOWN for m in rows) else DONE
 
 
-def _list_worklist(state: State, rows: list[Mutant], width: int, *, as_json: bool) -> int:
+def _list_worklist(state: State, rows: list[Mutant], width: int) -> None:
     """List mutants in the order in which they are fuzzed."""
-    if as_json:
-        numbers = {m.id: n for n, m in enumerate(queue(state), 1)}
-        objects = [{**mutant_dict(m), **turn_dict(state, m, numbers.get(m.id, 0))} for m in rows]
-        print(json.dumps(objects, indent=1))
-        return DONE
     for line in worklist_table(state, rows, width):
         print(line)
     known = ", of the known mutants" if state.lost else ""
     for name, text in stage_rows(state):
         print(f"{name:<8} {brief(text)}{known * (name in ('mutants', 'score'))}")
-    return DONE
 
 
 def _show(options: argparse.Namespace) -> int:
@@ -239,7 +239,8 @@ def _show(options: argparse.Namespace) -> int:
     diff = diff_of(mutant) if state.stage else _diff(file, options.overrides, mutant)
     if options.json:
         turn = turn_dict(state, mutant) if state.stage else {}
-        print(json.dumps({**mutant_dict(mutant, knowledge(state)), **turn, "diff": diff}, indent=1))
+        more = {**turn, "diff": diff, "problems": [doubt] if doubt else []}
+        print_json("mutants-show", {**mutant_dict(mutant, knowledge(state)), **more})
         return _code(rows)
     if doubt:
         print(doubt)

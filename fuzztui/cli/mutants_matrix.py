@@ -6,7 +6,6 @@ import argparse
 import asyncio
 import csv
 import io
-import json
 import shutil
 import time
 from collections import Counter
@@ -15,6 +14,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.mutant_lines import cut
 from fuzztui.cli.output import DONE, CliError, at_terminal, say
 from fuzztui.cli.progress import Estimate
@@ -41,7 +41,7 @@ def kill_matrix(options: argparse.Namespace) -> int:
     state = now.state
     if not state.stage and now.is_lower_bound:
         if as_json:
-            print(json.dumps({"problems": [*now.problems]}, indent=1))
+            print_json("mutants-matrix", {"problems": [*now.problems]})
         raise none_left(run, now, "fuzz-first")
     if not state.stage:
         raise CliError(f"{run}: there is no kill matrix, because the campaign is not fuzz-first")
@@ -55,7 +55,7 @@ def kill_matrix(options: argparse.Namespace) -> int:
         raise CliError(str(e)) from None
     if as_json:
         whole = {**_matrix_dict(state, matrix), "problems": [*now.problems]}
-        print(json.dumps(whole, indent=1))
+        print_json("mutants-matrix", whole)
     elif options.csv:
         print(_matrix_csv(state, matrix), end="")
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -11,6 +10,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fuzztui.cli.json_output import print_rows
 from fuzztui.cli.output import DONE, FAILED, CliError, UsageError, at_terminal, say
 from fuzztui.cli.progress import Counter
 from fuzztui.cli.since import changes
@@ -105,8 +105,8 @@ def rank_mutants(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         say(f"interrupted after {several(len(rows), 'ranked mutant')}")
     if options.json:
-        objects = (mutant_dict(n, m, d, check is not None) for n, (m, d) in enumerate(rows, 1))
-        print("[" + ",\n ".join(json.dumps(o) for o in objects) + "]")
+        objects = [mutant_dict(n, m, d, check is not None) for n, (m, d) in enumerate(rows, 1)]
+        print_rows("mutants-rank", "mutants", objects)
         return DONE
     width = shutil.get_terminal_size().columns if at_terminal() else 0
     for line in table(rows, width):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fuzztui.cli.ctl_action import one_of, weighed
+from fuzztui.cli.json_output import print_rows
 from fuzztui.cli.mutant_lines import percent
 from fuzztui.cli.output import DONE, CliError, UsageError
 from fuzztui.cli.runs import none_left, standing
@@ -46,7 +46,7 @@ def mutators(options: argparse.Namespace) -> int:
         answer += [{"name": name} for name in named if name not in objects]
         for row in answer:
             row["yield"] = yields_dict(named.get(row["name"]) or yields.without_finds)
-        print(json.dumps(answer, indent=1))
+        print_rows("mutators", "mutators", answer, now.problems)
     if not rows and now.is_lower_bound:
         raise none_left(run, now, "text mutators")
     if options.json:

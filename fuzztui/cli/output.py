@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from typing import Final
 
 from fuzztui.kernel.base.atomic import publish_text
 from fuzztui.kernel.base.errors import UserError
@@ -35,8 +39,23 @@ def at_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()  # None: closed
 
 
+_silent: Final = ContextVar("_silent", default=False)
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Print no messages: a script has called, not a user."""
+    token = _silent.set(True)
+    try:
+        yield
+    finally:
+        _silent.reset(token)
+
+
 def say(text: str) -> None:
     """Print a message for the user on stderr; stdout is for results."""
+    if _silent.get():
+        return
     print(in_ci_log(visible(f"fuzztui: {text}", lines=True)), file=sys.stderr, flush=True)
 
 

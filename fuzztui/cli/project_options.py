@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fuzztui.cli.arguments import NEAREST, CommandParser, Run, add_host, add_set, command
+from fuzztui.kernel.base.versions import VERSIONS
 
 
 def _init(parser: CommandParser) -> Run:
@@ -62,7 +63,7 @@ def _hosts_check(parser: CommandParser) -> Run:
     )
     add_host(parser)
     add_set(parser)
-    parser.json("a list of objects, one a host")
+    parser.json()
     return command("hosts.check_all")
 
 
@@ -83,6 +84,16 @@ def _doctor(parser: CommandParser) -> Run:
     return command("doctor.doctor")
 
 
+def _schema(parser: CommandParser) -> Run:
+    parser.add_argument(
+        "--json",
+        metavar="OUTPUT",
+        choices=[*VERSIONS],
+        help=f"the schema of what a command prints as JSON: {', '.join(VERSIONS)}",
+    )
+    return command("check.schema")
+
+
 def _config(parser: CommandParser) -> Run:
     parser.flag("--keys", "list the ids of all actions with their keys")
     return command("config.config")
@@ -93,7 +104,7 @@ COMMANDS: dict[str, Callable[[CommandParser], Run]] = {
     "check": _check,
     "doctor": _doctor,
     "samples": lambda parser: command("samples.samples"),
-    "schema": lambda parser: command("check.schema"),
+    "schema": _schema,
     "themes": lambda parser: command("config.themes"),
     "config": _config,
     "completion": _completion,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from fuzztui.cli import damage
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.output import DONE
 from fuzztui.cli.runs import find_run, no_records, open_session, standing_of
 from fuzztui.cli.status import status_object
@@ -25,7 +25,7 @@ def replay(options: argparse.Namespace) -> int:
         session = open_session(path, at=options.at)
         now = standing_of(session, run)
         if session.end_seq or session.problems:
-            print(json.dumps(status_object(path.absolute(), now), indent=2))
+            print_json("status", status_object(path.absolute(), now))
         if not session.end_seq:
             raise no_records(path, session.problems)
         return DONE

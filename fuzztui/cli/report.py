@@ -49,7 +49,7 @@ def report(options: argparse.Namespace) -> int:
         source = reported_source(now.state, run, measure=options.coverage, lines=format_ == "html")
         about = _of_run(path, run, now, source)
         problems = [*now.problems]
-    write_page(run_page(about), run_json(about, problems), format_, options)
+    write_page(run_page(about), "report", run_json(about, problems), format_, options)
     return DONE
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from fuzztui.cli.attach import screen
 from fuzztui.cli.changed_sources import changed_sources
 from fuzztui.cli.directories import no_campaign_file, show_run
 from fuzztui.cli.headless import exit_code, wait_for_end
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.made_campaign import MadeCampaign, load_made
 from fuzztui.cli.origins import another, has_begun, newest, refuse_other_run, remember
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, UsageError, at_terminal, duration, say
@@ -195,10 +195,10 @@ def _shown(options: argparse.Namespace, where: Path, *, over: bool) -> int:
     if options.headless or options.json or not (at_terminal() and sys.stdin and sys.stdin.isatty()):
         if over:
             now = standing(where)
-            text = (
-                json.dumps(status_object(where, now)) if options.json else status_text(where, now)
-            )
-            print(text)
+            if options.json:
+                print_json("status", status_object(where, now), indent=None)
+            else:
+                print(status_text(where, now))
             return exit_code(now)
         return wait_for_end(where, as_json=options.json)
     code = screen(where, options.theme)

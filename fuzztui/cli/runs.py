@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -178,10 +178,15 @@ def standing(run: Path) -> RunStatus:
     return standing_of(open_session(run), run)
 
 
-def standing_of(session: Session, run: Path | None) -> RunStatus:
-    """Fold the log up to the session's clock; ``run``: the run of the log, if there is one."""
+def standing_of(
+    session: Session, run: Path | None, fold: Callable[[Session], State] | None = None
+) -> RunStatus:
+    """Fold the log up to the session's clock; ``run``: the run of the log, if there is one.
+
+    ``fold``: does so; without it :func:`fold_all`, which shows progress and may write checkpoints.
+    """
     pid = None if run is None else running(run)
-    state = fold_all(session)
+    state = (fold or fold_all)(session)
     now = RunStatus(
         state,
         pid,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,6 +12,7 @@ from typing import Any
 
 from fuzztui.cli.cluster import cluster_of
 from fuzztui.cli.gates import judge, read_baseline
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.matrix import keep_matrix, matrix_lines, write_matrix
 from fuzztui.cli.mutant_lines import percent, summary_line
 from fuzztui.cli.mutants import AFL, found, own_campaign, python_campaign, survivors_table
@@ -76,7 +76,8 @@ def score(options: argparse.Namespace) -> int:
         if not wanted:
             nothing_changed(code, "mutants to score")
             if options.json:
-                print(json.dumps({"mutants": [], "exact": True, "corpus": [*map(str, corpus)]}))
+                folders = [*map(str, corpus)]
+                print_json("score", {"mutants": [], "exact": True, "corpus": folders})
             return DONE
         narrowed.append(in_scopes(wanted))
         campaign = python_campaign(run / "campaign.toml", narrowed)
@@ -130,7 +131,7 @@ def score(options: argparse.Namespace) -> int:
         names = ("alive", "pending", "never_reached", "not_run")
         left = {name: getattr(counts, name) for name in names}
         more = {**left, "exact": counts.exact, "corpus": folders, "problems": [*now.problems]}
-        print(json.dumps({**result, **more}, indent=1))
+        print_json("score", {**result, **more})
     else:
         for line in report(result, corpus, survivors=options.survivors):
             print(line)

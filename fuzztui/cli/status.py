@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from fuzztui.cli.host_lines import host_lines, host_rows
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.mutant_lines import found_rows, status_rows
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, duration, speed, still_run
 from fuzztui.cli.properties import property_lines
@@ -71,7 +72,7 @@ def status(options: argparse.Namespace) -> int:
         seen = snapshot(trees)
         if options.json:
             whole = watched_object(options.run, seen)
-            print(json.dumps({**whole, "run": None if options.also else whole["run"]}, indent=2))
+            print_json("status", {**whole, "run": None if options.also else whole["run"]})
         else:
             print(watched_text(options.run, seen))
         return DONE
@@ -79,7 +80,7 @@ def status(options: argparse.Namespace) -> int:
     now = standing(run)
     if now.problems and not now.state.seq and now.pid is None:
         if options.json:
-            print(json.dumps(status_object(run, now), indent=2))
+            print_json("status", status_object(run, now))
         raise no_records(run, now.problems)
     if now.state_name == "empty" and now.pid is None:
         # A campaign that could not start has left no frozen copy.
@@ -89,7 +90,7 @@ def status(options: argparse.Namespace) -> int:
             NOT_RUNNING,
         )
     if options.json:
-        print(json.dumps(status_object(run, now), indent=2))
+        print_json("status", status_object(run, now))
     else:
         print(status_text(run, now))
     return DONE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import socket
 import threading
@@ -14,6 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 from fuzztui.cli.corpus_running import KILLS, Care, disk
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.mutants import AFL, own_campaign
 from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE, CliError, UsageError, say
 from fuzztui.cli.progress import Estimate
@@ -192,7 +192,7 @@ def _show(
     if options.json:
         whole = {"name": exchange.name, **asdict(result)}
         whole["dropped"] = None if dropped is None else dropped[0]
-        print(json.dumps(whole), flush=True)
+        print_json("sync", whole, indent=None)
         return
     pulled = sum(result.pulled.values())
     words = [f"pushed {several(result.pushed, 'entry', 'entries')}"]

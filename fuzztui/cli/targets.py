@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.mutant_lines import percent
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, at_terminal, say
 from fuzztui.cli.progress import Counter
@@ -51,7 +51,7 @@ def targets(options: argparse.Namespace) -> int:
         if not document.targets:
             nothing_changed(code, "goals")
     if options.json:
-        print(json.dumps(document.to_json(), indent=1))
+        print_json("targets", document.to_json())
         return DONE
     brief = at_terminal() and not options.all
     for line in table(document, shutil.get_terminal_size().columns if brief else 0):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from fuzztui.cli.json_output import print_json
 from fuzztui.cli.mutant_lines import percent
 from fuzztui.cli.output import DONE, CliError, at_terminal
 from fuzztui.cli.runs import none_left, standing
@@ -45,13 +45,13 @@ def types(options: argparse.Namespace) -> int:
     if now is None:
         if seen.is_lower_bound:
             if options.json:
-                print(json.dumps({"problems": [*seen.problems]}, indent=1))
+                print_json("types", {"problems": [*seen.problems]})
             raise none_left(run, seen, "types")
         other = state.engine and state.engine != "spoton"
         only = f"; types need engine spoton, not {state.engine}" if other else ""
         raise CliError(f"{run}: no engine of the campaign has reported types{only}")
     if options.json:
-        print(json.dumps({**(types_dict(state) or {}), "problems": [*seen.problems]}, indent=1))
+        print_json("types", {**(types_dict(state) or {}), "problems": [*seen.problems]})
         return DONE
     rows, left = types_of(state), goal_rows(state)
     brief = at_terminal() and not options.all

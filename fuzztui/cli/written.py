@@ -11,6 +11,7 @@ from typing import Any, Final
 from fuzztui.cli.output import UsageError, put_text, say
 from fuzztui.cli.published import published
 from fuzztui.cli.since import tree
+from fuzztui.kernel.base import versions
 from fuzztui.kernel.base.page import Page
 from fuzztui.tools.report.html import html_page
 from fuzztui.tools.report.markdown import markdown_page
@@ -42,9 +43,9 @@ def chosen_format(options: argparse.Namespace, default: str) -> str:
 
 
 def write_page(
-    page: Page, data: Mapping[str, Any], format_: str, options: argparse.Namespace
+    page: Page, name: str, data: Mapping[str, Any], format_: str, options: argparse.Namespace
 ) -> None:
-    """Write a page; ``data``: the same as JSON. Raises :class:`CliError`."""
+    """Write a page; ``data``: the same as JSON, of schema ``name``. Raises :class:`CliError`."""
     output: Path | None = options.output
     if not options.absolute:
         page, data = published((page, data), tree())
@@ -54,7 +55,7 @@ def write_page(
         case "md":
             text = markdown_page(page)
         case "json":
-            text = json.dumps(data, indent=1) + "\n"
+            text = json.dumps(versions.versioned(name, data), indent=1) + "\n"
         case _:
             text = plain_page(page) + "\n"
     put_text(text, output)

@@ -202,7 +202,7 @@ def test_a_table_of_operators_those_that_pay_first(stands, capsys):
 
 @pytest.mark.parametrize("column", mutators.COLUMNS)
 def test_sorted_by_any_column(stands, capsys, column):
-    rows = json.loads(listed(capsys, "--json", "--sort", column))
+    rows = json.loads(listed(capsys, "--json", "--sort", column))["mutators"]
     key = {"pays": None, "weight": "weight"}.get(column, column)
     if key is not None:
         values = [row[key] for row in rows]
@@ -248,12 +248,12 @@ def test_weights_that_users_have_set_are_listed(stands, capsys):
     stands(campaign(replace(FIGURES, wishes=[0.5, 1, 1, 1, 1])))
     (line,) = [line for line in listed(capsys).splitlines() if line.startswith("swap-args")]
     assert line.endswith("set to 0.5")
-    rows = {row["name"]: row["wish"] for row in json.loads(listed(capsys, "--json"))}
+    rows = {row["name"]: row["wish"] for row in json.loads(listed(capsys, "--json"))["mutators"]}
     assert (rows["swap-args"], rows["eq-to-ne"]) == (0.5, 1.0)
 
 
 def test_as_json(stands, capsys):
-    rows = {row["name"]: row for row in json.loads(listed(capsys, "--json"))}
+    rows = {row["name"]: row for row in json.loads(listed(capsys, "--json"))["mutators"]}
     assert rows["eq-to-ne"].pop("yield")["whole"]["cpu_s"] is None
     assert rows["eq-to-ne"] == {
         "name": "eq-to-ne", "class": "text", "tried": 1000, "applied": 900, "found": 1,
@@ -261,7 +261,7 @@ def test_as_json(stands, capsys):
     }  # fmt: skip
     assert rows["fragment"]["found_per_million"] is None
     stands(campaign())
-    assert json.loads(listed(capsys, "--json")) == []
+    assert json.loads(listed(capsys, "--json"))["mutators"] == []
 
 
 def found_by(*ops):
@@ -275,7 +275,10 @@ def found_by(*ops):
 
 def test_finds_per_cpu_hour_of_any_engine(stands, capsys):
     stands(found_by("havoc,rep:2", "compare", "havoc,rep:4", "orig:seed", "[/x]\x1b[31m"))
-    rows = {row["name"]: row["yield"]["whole"] for row in json.loads(listed(capsys, "--json"))}
+    rows = {
+        row["name"]: row["yield"]["whole"]
+        for row in json.loads(listed(capsys, "--json"))["mutators"]
+    }
     assert {name: round(of["edges_per_cpu_hour"], 1) for name, of in rows.items()} == {
         "havoc": 2.0, "compare": 1.0, "[/x]\x1b[31m": 1.0,
     }  # fmt: skip
@@ -288,7 +291,7 @@ def test_finds_per_cpu_hour_of_any_engine(stands, capsys):
 
 def test_without_cpu_times_no_rate_is_printed(stands, capsys):
     stands(campaign(ev.EntrySaved("main", 0, "queue/id:000000", op="havoc", cov=True)))
-    (row,) = json.loads(listed(capsys, "--json"))
+    (row,) = json.loads(listed(capsys, "--json"))["mutators"]
     assert row["yield"]["whole"]["edges"] == 1
     assert row["yield"]["whole"]["edges_per_cpu_hour"] is None
     assert "unknown" in listed(capsys)

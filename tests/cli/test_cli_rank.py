@@ -15,7 +15,7 @@ CRATE = str(Path(__file__).parents[2] / "sample_campaigns/crate.c")
 
 
 def test_as_json(cli):
-    rows = cli("mutants", "rank", CRATE, "--limit", "30", "--json").json
+    rows = cli("mutants", "rank", CRATE, "--limit", "30", "--json").json["mutants"]
     assert [row["rank"] for row in rows] == list(range(1, 31))
     assert rows[0]["distance"] is None
     distances = [row["distance"] for row in rows[1:]]
@@ -30,7 +30,7 @@ def test_as_json(cli):
 def test_orders(capsys):
     def ids(*words):
         assert main(["mutants", "rank", CRATE, "--json", *words]) == DONE
-        return [row["id"] for row in json.loads(capsys.readouterr().out)]
+        return [row["id"] for row in json.loads(capsys.readouterr().out)["mutants"]]
 
     ways = [
         ids(),
@@ -68,7 +68,7 @@ NEEDS_CC = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler"
 def test_only_what_compiles(cli, capsys, tmp_path):
     (tmp_path / "a.py").write_text("def f(x, y):\n    return (x + y) * 2\n")
     said = cli("mutants", "rank", tmp_path / "a.py", "--check", "--json")
-    rows = json.loads(said.out)
+    rows = json.loads(said.out)["mutants"]
     assert len(rows) > 5
     assert {row["compiles"] for row in rows} == {True}
     for row in rows:
@@ -91,8 +91,8 @@ def test_only_what_a_c_compiler_takes(cli, capsys, tmp_path, order):
     body = "int f(int x) {\n    if (x > TWO)\n        return 1;\n    return x + 2;\n}\n"
     (tmp_path / "a.c").write_text(f'#include "two.h"\n{body}')
     words = ["mutants", "rank", str(tmp_path / "a.c"), "--json", "--order", order]
-    some = cli(*words, "--check", "--limit", "15").json
-    whole = cli(*words, "--check-with", "cc -fsyntax-only -w -x c -").json
+    some = cli(*words, "--check", "--limit", "15").json["mutants"]
+    whole = cli(*words, "--check-with", "cc -fsyntax-only -w -x c -").json["mutants"]
     assert [row["id"] for row in some] == [row["id"] for row in whole][:15]
     assert "false ended with status 1" in cli(*words, "--check-with", "false", code=USAGE).err
     assert main([*words, "--check-with", "no-such-compiler -x"]) == USAGE

@@ -261,7 +261,7 @@ def test_excluded_mutants_are_listed_and_exported_with_the_reason(
     assert "2 excluded by pragma" in text
     assert any(line.split()[0] == "excluded" and "a guard" in line for line in text.splitlines())
     assert "\x1b" not in text
-    rows = {row["id"]: row for row in cli("mutants", "list", run, "--json").json}
+    rows = {row["id"]: row for row in cli("mutants", "list", run, "--json").json["mutants"]}
     assert (rows["guard"]["state"], rows["guard"]["reason"]) == ("excluded", "a guard")
     assert "0 of 12 mutants; 2 excluded" in cli("mutants", "list", run, "state=excluded").out
     found = mutants_of(exported(run))

@@ -30,7 +30,7 @@ def test_ranked_mutants_are_divided(tmp_path, cli):
 
     def ranked(*more):
         said = cli("mutants", "rank", file, "--json", "--order", "random", *more)
-        return {row["id"] for row in said.json}
+        return {row["id"] for row in said.json["mutants"]}
 
     parts = [ranked("--shard", f"{k}/3") for k in (1, 2, 3)]
     assert set().union(*parts) == ranked()

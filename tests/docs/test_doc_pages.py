@@ -136,7 +136,7 @@ def test_benchmarks_take_the_options_that_the_documents_show(command, tmp_path):
 VALUES = {"COMMAND": "score", "MODULE:NAME": "m:f", "PATH": "project",
           "FILE": "c.toml", "CAMPAIGN": "c.toml", "RUN": "run", "DIR": "out", "ID": "main/3",
           "FINDING": "main/crashes/id:000000", "LOG": "log", "OUT": "small", "N": "2", "S": "1",
-          "TIME": "10s", "K/N": "1/2", "NAME": "eq-to-ne",
+          "TIME": "10s", "K/N": "1/2", "NAME": "eq-to-ne", "OUTPUT": "status",
           "COLUMN": "applied", "SELECTION": "operator=math", "TYPE": "int", "SOURCE": "a.c",
           "LOCATION": "a.py:3", "key=value": "campaign.seed=1"}  # fmt: skip
 """What a user writes for a placeholder."""

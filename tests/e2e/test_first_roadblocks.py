@@ -76,7 +76,7 @@ def test_each_guard_is_opened_in_the_first_turns(guarded):
     assert len(turns) >= 2  # each executes somewhat more than its budget
     assert [(m.roadblock, m.hides) for m in turns[:4]] == guards[: len(turns)]
     # Shown by the commands as well.
-    listed = guarded.status("mutants", "list", str(guarded.run))
+    listed = guarded.status("mutants", "list", str(guarded.run))["mutants"]
     assert {(m["roadblock"], m["hides"]) for m in listed} >= {*guards}
     shown = guarded.status("status", str(guarded.run))["first"]["roadblocks"]
     assert [(r["line"], r["hides"]) for r in shown][:4] == guards

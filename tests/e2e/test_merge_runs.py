@@ -64,7 +64,7 @@ def test_shards_of_mu2_together_are_the_campaign(place):
     scored = json.loads(place("score", "whole", "--json"))
     assert (
         states(scored["mutants"]).keys()
-        == states(json.loads(place("mutants", "list", "whole", "--json"))).keys()
+        == states(json.loads(place("mutants", "list", "whole", "--json"))["mutants"]).keys()
     )
     assert scored["killed"] >= whole["mutants"]["killed"]
 
@@ -105,12 +105,12 @@ def test_shards_of_fuzz_first_together_are_its_mutants(place):
     for k in (1, 2):
         place(str(place.file), "--shard", f"{k}/2", *budget, code=None, timeout=300)
     runs = [f"runs/e2e-{k}-of-2" for k in (1, 2)]
-    parts = [json.loads(place("mutants", "list", run, "--json")) for run in runs]
+    parts = [json.loads(place("mutants", "list", run, "--json"))["mutants"] for run in runs]
     assert all(parts)
     assert not states(parts[0]).keys() & states(parts[1]).keys()
     place("merge", *runs, "-o", "whole")
     assert place.stderr == ""
-    whole = json.loads(place("mutants", "list", "whole", "--json"))
+    whole = json.loads(place("mutants", "list", "whole", "--json"))["mutants"]
     assert states(whole) == {**states(parts[0]), **states(parts[1])}
     shard = json.loads(place("status", runs[0], "--json"))["mutants"]["shard"]
     assert len(whole) <= shard["mutants"]  # those that do not compile are not listed

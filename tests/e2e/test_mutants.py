@@ -46,7 +46,7 @@ def mu2(home):
 
 
 def mutants(home, what, *args):
-    return json.loads(home("mutants", "list", str(what), *args, "--json"))
+    return json.loads(home("mutants", "list", str(what), *args, "--json"))["mutants"]
 
 
 @pytest.mark.slow

@@ -83,7 +83,7 @@ def test_the_source_has_the_coverage_of_the_command(mu2):
     for path, file in wanted.items():
         (name,) = [name for name in data if path.endswith(name)]
         assert data[name]["missed_lines"] == file["missing_lines"]
-    listed = json.loads(mu2("mutants", "list", "runs/m1", "--json"))
+    listed = json.loads(mu2("mutants", "list", "runs/m1", "--json"))["mutants"]
     counts = [n for file in data.values() for n in file["mutants"].values()]
     assert sum(n["killed"] for n in counts) == sum(m["state"] == "killed" for m in listed)
 

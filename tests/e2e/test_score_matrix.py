@@ -171,7 +171,7 @@ def test_the_report_for_viewers_has_all_killers(run):
         assert start["line"] == end["line"]
         text = lines[start["line"] - 1][start["column"] - 1 : end["column"] - 1]
         assert mutant["description"].startswith(f"{text} -> ")
-    listed = json.loads(run("mutants", "list", str(run.run), "--json"))
+    listed = json.loads(run("mutants", "list", str(run.run), "--json"))["mutants"]
     status = {m["id"]: m["status"] for m in file["mutants"]}
     killed = {m["id"] for m in listed if m["state"] == "killed"}
     assert {id_ for id_, word in status.items() if word in ("Killed", "Timeout")} >= killed

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from fuzztui.kernel.base import versions
 from fuzztui.kernel.base.text import brief, several
 from fuzztui.kernel.model.finding_tallies import tallies
 from fuzztui.kernel.model.measured import unmeasured
@@ -102,7 +103,7 @@ def news_object(state: State, news: News, run: Path, now: float) -> dict[str, An
     """Return the JSON object of the command's stdin. ``now``: campaign time in seconds."""
     sums = totals(state)
     at = wall_time(state, now)
-    return {
+    data = {
         "news": news.kind,
         "text": news.text,
         "campaign": state.name,
@@ -119,6 +120,7 @@ def news_object(state: State, news: News, run: Path, now: float) -> dict[str, An
         "groups": {category: of.groups for category, of in tallies(state).items()},
         **news.facts,
     }
+    return versions.versioned("notify", data)
 
 
 def title_of(finding: Finding) -> str:

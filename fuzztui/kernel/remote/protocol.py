@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fuzztui.kernel.base.bounds import loads
@@ -28,6 +28,8 @@ MAX_NAME = 200
 """Characters of a user's name, or of the id of a command."""
 
 APPLIED, REJECTED, TIMEOUT = "applied", "rejected", "timeout"
+RECORDED = "recorded"
+"""The result of a verdict after the campaign's end, which no process answers."""
 
 NO_ANSWER = "no answer yet: the command is pending; the answer will be in the log"
 """The detail of a command without an answer."""
@@ -43,13 +45,14 @@ class CommandAnswer:
 
     ``timeout``: no engine has answered yet; the command is pending, and the log will
     contain its result. ``detail``: the reason, for users. ``trial``: the trial after which it
-    applies; -1: none.
+    applies; -1: none. ``id``: the command's id in the log; "": unknown.
     """
 
     result: str
     detail: str = ""
     instance: str = ""
     trial: int = -1
+    id: str = field(default="", compare=False)
 
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> CommandAnswer:
@@ -60,12 +63,13 @@ class CommandAnswer:
             str(message.get("detail", ""))[:4096],
             str(message.get("instance", ""))[:200],
             trial if type(trial) is int else -1,
+            str(message.get("id", ""))[:200],
         )
 
     @property
     def ok(self) -> bool:
         """Whether the command was applied."""
-        return self.result == APPLIED
+        return self.result in (APPLIED, RECORDED)
 
     @property
     def pending(self) -> bool:

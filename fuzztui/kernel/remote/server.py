@@ -256,7 +256,7 @@ async def _pass_on(n: int, ticket: Ticket, client: _Client, patience: float) -> 
             answer = await asyncio.shield(ticket.answer)
     except TimeoutError:
         answer = CommandAnswer(TIMEOUT, NO_ANSWER)
-    client.send({"n": n, **asdict(answer)})
+    client.send({"n": n, **asdict(answer), "id": ticket.id})
 
 
 def _inode(path: Path) -> int:

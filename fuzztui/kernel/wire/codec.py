@@ -46,7 +46,7 @@ class CodecError(ValueError):
 
 _OF_RECORD = frozenset({"k", "s", "t", "h", "hs", "ht"})
 """Keys of a line that are not fields of its event."""
-_RESERVED = {*_OF_RECORD, "c"}
+_RESERVED = {*_OF_RECORD, "c", "v"}
 
 _Check = Callable[[Any], bool]
 """Returns whether a field may contain the value."""
@@ -137,6 +137,12 @@ def check_shapes() -> None:
     """Raise TypeError for an event or a command that has fields which cannot be on the wire."""
     for cls in (*EVENT_KINDS.values(), *COMMAND_NAMES.values()):
         _ = _SHAPES[cls]
+
+
+def fields_of(cls: type[Any]) -> list[tuple[str, str, bool]]:
+    """Return the fields of an event or a command: name, annotation, whether it is always there."""
+    shape = _SHAPES[cls]
+    return [(name, shape.annotations[name], name in shape.required) for name in shape.names]
 
 
 def _fields_to_json(obj: Any, out: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from fuzztui import __version__
 from fuzztui.features.source.executed import Coverage, FileCoverage
 from fuzztui.features.source.functions import frontier
+from fuzztui.kernel.base import versions
 from fuzztui.kernel.base.text import visible
 
 FORMATS: Final = ("lcov", "cobertura", "json")
@@ -127,7 +128,7 @@ def _json(coverage: Coverage) -> str:
     }
     if coverage.growth:
         data["over_time"] = [[g.t, g.entry, g.lines] for g in coverage.growth]
-    return json.dumps(data, indent=1) + "\n"
+    return json.dumps(versions.versioned("coverage", data), indent=1) + "\n"
 
 
 def _summary(file: FileCoverage) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""The keys of campaign files for others: docs/campaign.md, and the JSON schema for editors."""
+"""The keys of campaign files for others: docs/campaign.md, and JSON schemas."""

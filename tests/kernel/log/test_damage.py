@@ -431,8 +431,9 @@ def test_states_of_mutants_are_unknown_where_their_records_are_lost(tmp_path, ca
     assert "pending" not in out
     code, out, _ = ask(capsys, "mutants", "list", run, "--json")
     assert code == DAMAGED
-    rows = json.loads(out)
-    assert rows
+    whole = json.loads(out)
+    rows = whole["mutants"]
+    assert rows and whole["problems"]
     assert {row["state"] for row in rows} == {"unknown"}
     code, out, _ = ask(capsys, "mutants", "show", run, rows[0]["id"])
     assert code == DAMAGED

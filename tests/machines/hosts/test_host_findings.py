@@ -100,7 +100,7 @@ def test_hosts_without_a_file(reports, capsys):
     assert run("--host", "user@a*8", "--host", "b", "--json") == DONE
     assert [(p.address, p.instances) for p in reports.asked] == [("user@a", 8), ("b", 1)]
     assert reports.loaded is None
-    rows = json.loads(capsys.readouterr().out)
+    rows = json.loads(capsys.readouterr().out)["hosts"]
     assert [(row["host"], row["ready"]) for row in rows] == [("a", True), ("b", True)]
 
 

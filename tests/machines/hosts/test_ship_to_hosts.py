@@ -166,7 +166,7 @@ def check(hosts: Hosts, *args: object) -> tuple[int, dict[str, dict]]:
         env=hosts.env(),
         timeout=300,
     )
-    rows = json.loads(done.stdout) if done.stdout else []
+    rows = json.loads(done.stdout)["hosts"] if done.stdout else []
     return done.returncode, {
         row["host"]: {finding["what"]: finding for finding in row["findings"]} for row in rows
     }

@@ -112,7 +112,7 @@ def test_killed_wins_whoever_says_so_last(make, ask, status, tmp_path):
         ask("merge", *order, "-o", tmp_path / "m")
         mutants = status(tmp_path / "m")["mutants"]
         assert (mutants["total"], mutants["killed"], mutants["alive"]) == (3, 2, 1)
-    rows = json.loads(ask("mutants", "list", tmp_path / "m", "--json")[1])
+    rows = json.loads(ask("mutants", "list", tmp_path / "m", "--json")[1])["mutants"]
     assert {r["id"]: r["killer"] for r in rows if r["state"] == "killed"} == {
         "m0": "1_main/0", "m1": "2_main/0",
     }  # fmt: skip
