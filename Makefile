@@ -42,7 +42,7 @@ ci: ## what CI runs for a change (installs AFL++ and other tools when it may)
 nightly: ## what CI runs each night: every test, six times the examples
 	.ci/run --all
 
-docs: $(INSTALLED) ## write docs/campaign.md, the man page, the schema and the figures of README and docs again
+docs: $(INSTALLED) ## write generated pages of docs/, the man page, the schema and the figures of README and docs again
 	$(BIN)/python -m fuzztui.tools.schema.docs < docs/campaign.md > docs/campaign.md.new
 	mv docs/campaign.md.new docs/campaign.md
 	$(BIN)/fuzztui man > docs/fuzztui.1.new
@@ -50,6 +50,7 @@ docs: $(INSTALLED) ## write docs/campaign.md, the man page, the schema and the f
 	$(BIN)/fuzztui schema > campaign.schema.json.new
 	mv campaign.schema.json.new sample_campaigns/campaign.schema.json
 	$(BIN)/python benchmarks/readme.py
+	$(BIN)/python docs/reference.py
 
 gallery: $(INSTALLED) ## make the pictures of docs/gallery.md again: look at them (needs tmux; minutes)
 	$(PYTHON) -m pip --python $(BIN)/python install -q -e '.[samples]'
