@@ -289,6 +289,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "benchmarks": BENCHMARKS + DOCS,
     "experiments": BENCHMARKS + DOCS,
     "docs": DOCS,
+    "docs/tutorials": (*DOCS, "tests/e2e/test_packaging.py"),
     ".github": DOCS,
     ".gitignore": DOCS,
     ".pre-commit-config.yaml": DOCS,
