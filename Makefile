@@ -5,7 +5,7 @@ PYTHON ?= python3
 INSTALLED := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help check lint format test slow ci nightly docs gallery bench-smoke coverage hooks clean
+.PHONY: help check lint format test slow ci nightly docs site gallery bench-smoke coverage hooks clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ docs: $(INSTALLED) ## write generated pages of docs/, the man page, the schema a
 	mv campaign.schema.json.new sample_campaigns/campaign.schema.json
 	$(BIN)/python benchmarks/readme.py
 	$(BIN)/python docs/reference.py
+
+site: $(INSTALLED) ## build the book into site/: `make site && python3 -m http.server -d site` shows it
+	$(BIN)/mkdocs build --strict
 
 gallery: $(INSTALLED) ## make the pictures of docs/gallery.md again: look at them (needs tmux; minutes)
 	$(PYTHON) -m pip --python $(BIN)/python install -q -e '.[samples]'

@@ -290,6 +290,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "experiments": BENCHMARKS + DOCS,
     "docs": DOCS,
     "docs/tutorials": (*DOCS, "tests/e2e/test_packaging.py"),
+    "mkdocs.yml": DOCS,
     ".github": DOCS,
     ".gitignore": DOCS,
     ".pre-commit-config.yaml": DOCS,
