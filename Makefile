@@ -5,7 +5,7 @@ PYTHON ?= python3
 INSTALLED := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help check lint format test slow ci nightly docs gallery bench-smoke paper coverage hooks clean
+.PHONY: help check lint format test slow ci nightly docs site gallery bench-smoke paper coverage hooks clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,7 +43,7 @@ ci: ## what CI runs for a change (installs AFL++ and other tools when it may)
 nightly: ## what CI runs each night: every test, six times the examples
 	.ci/run --all
 
-docs: $(INSTALLED) ## write docs/campaign.md, the man page, the schema and the figures of README and docs again
+docs: $(INSTALLED) ## write generated pages of docs/, the man page, the schema and the figures of README and docs again
 	$(BIN)/python -m fuzztui.tools.schema.docs < docs/campaign.md > docs/campaign.md.new
 	mv docs/campaign.md.new docs/campaign.md
 	$(BIN)/fuzztui man > docs/fuzztui.1.new
@@ -51,6 +51,10 @@ docs: $(INSTALLED) ## write docs/campaign.md, the man page, the schema and the f
 	$(BIN)/fuzztui schema > campaign.schema.json.new
 	mv campaign.schema.json.new sample_campaigns/campaign.schema.json
 	$(BIN)/python benchmarks/readme.py
+	$(BIN)/python docs/reference.py
+
+site: $(INSTALLED) ## build the book into site/: `make site && python3 -m http.server -d site` shows it
+	$(BIN)/mkdocs build --strict
 
 gallery: $(INSTALLED) ## make the pictures of docs/gallery.md again: look at them (needs tmux; minutes)
 	$(PYTHON) -m pip --python $(BIN)/python install -q -e '.[samples]'

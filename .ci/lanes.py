@@ -291,6 +291,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "benchmarks": BENCHMARKS + DOCS,
     "experiments": BENCHMARKS + DOCS,
     "docs": DOCS,
+    "docs/tutorials": (*DOCS, "tests/e2e/test_packaging.py"),
+    "mkdocs.yml": DOCS,
     ".github": DOCS,
     ".ci/release.py": RELEASE,
     ".containerignore": DOCS,

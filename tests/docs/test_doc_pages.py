@@ -16,7 +16,7 @@ from fuzztui.cli.parser import parse
 from fuzztui.run.campaign import load
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 BLOCK = re.compile(r"^```(?:python|toml)\n# ([\w.]+).*\n((?:.*\n)*?)^```", re.MULTILINE)
 
@@ -198,8 +198,10 @@ def shown_in_docs() -> Lines:
     """Lines of code blocks that begin with fuzztui; what stands behind two blanks is a remark."""
     found: Lines = []
     for page in PAGES:
-        for block in re.findall(r"^```\w*\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL):
-            for line in re.findall(r"^(?:\$ )?fuzztui (.*)$", block, re.MULTILINE):
+        text = page.read_text()
+        for language, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+            shown = "" if language == "text" else block
+            for line in re.findall(r"^(?:\$ )?fuzztui (.*)$", shown, re.MULTILINE):
                 found += expanded(re.split(r"  +| #", line)[0].replace(" | ", "|"))
     return found
 

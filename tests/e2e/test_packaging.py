@@ -13,7 +13,9 @@ from collections.abc import Container
 from pathlib import Path
 
 import pytest
+import tutorials
 from doc_commands import GATES, MEANS, RUN
+from homes import AFL_ENV
 from skipped import needs
 
 import fuzztui
@@ -277,15 +279,45 @@ def run_documented(fuzztui: Path, directory: Path) -> None:
     assert {*made, "mutation.json", "lcov.info"} <= {*os.listdir(directory)}
 
 
-@pytest.mark.timeout(1500)
-def test_the_commands_of_the_documents_run(source, venv, tmp_path):
-    """From the wheel, in an environment of its own, with the packages of this one."""
-    pip, own, scratch = venv / "bin/pip", tmp_path / "own", tmp_path / "scratch"
-    run(pip, "wheel", "-q", "--no-deps", "-w", tmp_path, source, cwd=tmp_path)
-    (wheel,) = tmp_path.glob("fuzztui-*.whl")
-    run(sys.executable, "-m", "venv", "--without-pip", own, cwd=tmp_path)
-    run(pip, "--python", own / "bin/python", "install", "-q", "--no-deps", wheel, cwd=tmp_path)
+@pytest.fixture(scope="module")
+def installed(source, venv, tmp_path_factory):
+    """The wheel, in an environment of its own, with the packages of this one."""
+    place = tmp_path_factory.mktemp("installed")
+    pip, own = venv / "bin/pip", place / "own"
+    run(pip, "wheel", "-q", "--no-deps", "-w", place, source, cwd=place)
+    (wheel,) = place.glob("fuzztui-*.whl")
+    run(sys.executable, "-m", "venv", "--without-pip", own, cwd=place)
+    run(pip, "--python", own / "bin/python", "install", "-q", "--no-deps", wheel, cwd=place)
     (packages,) = own.glob("lib/python*/site-packages")
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
-    scratch.mkdir()
-    run_documented(own / "bin/fuzztui", scratch)
+    return own
+
+
+@pytest.mark.timeout(1500)
+def test_the_commands_of_the_documents_run(installed, tmp_path):
+    run_documented(installed / "bin/fuzztui", tmp_path)
+
+
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize("page", tutorials.pages())
+def test_a_tutorial_can_be_followed(page, installed, terminal, home):
+    if program := tutorials.lacking(page):
+        pytest.skip(f"{program} is not installed")
+    if page == "lambda":
+        pytest.importorskip("moto", reason="needs the extra aws")
+    project = home.path / {"python-gate": "prices", "afl-fleet": "records"}.get(page, page)
+    project.mkdir()
+    path = f"{installed / 'bin'}:{os.environ['PATH']}"
+    env = {**home.env, **AFL_ENV, "HOME": str(home.path), "PATH": path}
+
+    def on_terminal(command: str) -> None:
+        line = f"cd {shlex.quote(str(project))} && PATH={shlex.quote(path)} {command}"
+        opened = terminal(command=["bash", "-c", line], columns=80, rows=24)
+        opened.wait("Overview")
+        opened.keys("q", then="exit=0")
+
+    follower = tutorials.Follower(project, env, on_terminal)
+    try:
+        follower.follow(page)
+    finally:
+        follower.close()

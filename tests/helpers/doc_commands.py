@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TUTORIALS = ROOT / "docs/tutorials"
+"""Of these pages, test_packaging.py runs every line."""
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 ELSEWHERE = {
@@ -68,6 +70,7 @@ MEANS = {
 
 RUN = (
     "fuzztui sample_campaigns/tomllib-mu2.toml",
+    "fuzztui tomllib-mu2.toml",
     "fuzztui tomllib-mu2.toml --set campaign.name=tour",
     "fuzztui status runs/tour",
     "fuzztui mutants list runs/tour state=alive",
