@@ -140,9 +140,8 @@ class TargetTurns(Service):
         )
 
     def _let(self, name: str) -> None:
-        """Let a target run, or rest; one that is paused in its own run rests once it is resumed."""
-        free = name in self._runs or self._is_paused_there(name)
-        self._context.rest(name, "" if free else WAITS_FOR_TURN)
+        """Let a target run, or rest."""
+        self._context.rest(name, "" if name in self._runs else WAITS_FOR_TURN)
 
     def _is_paused_there(self, name: str) -> bool:
         """Whether a user has paused a target in the target's own run."""

@@ -139,7 +139,7 @@ async def test_a_target_that_is_paused_in_its_own_run_has_no_turn(tmp_path: Path
     (tmp_path / "a" / PAUSED_FILE).touch()
     await turns.run()
     assert [events[-1].targets[name]["share"] for name in ("a", "b")] == [0.0, 1.0]
-    assert rests == {"a": "", "b": ""}, "a rests, as soon as it is resumed, and b has the cores"
+    assert rests == {"a": WAITS_FOR_TURN, "b": ""}, "b has the cores, also when a is resumed"
     (tmp_path / "a" / PAUSED_FILE).unlink()
     await turns.run()
     assert sorted(rests.values()) == ["", WAITS_FOR_TURN]
