@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.kernel.base.files import read_if_regular
+from fuzztui.kernel.base.publish import publish_new
 from fuzztui.kernel.base.text import visible
 from fuzztui.kernel.wire.events import FindingSaved
 from fuzztui.kernel.wire.finding_kinds import CRASH, CRASHES
-from fuzztui.machines.siblings.publish import publish_new
 from fuzztui.machines.sync.names import digest
 from fuzztui.machines.sync.peers import MAX_BYTES
 from fuzztui.machines.sync.queues import QueueWriter, imported_until

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from waiting import wait_until
 
+from fuzztui.kernel.base.publish import publish_new
 from fuzztui.kernel.wire.events import FindingSaved
 from fuzztui.machines.siblings import exchange as module
 from fuzztui.machines.siblings.exchange import SiblingExchange
-from fuzztui.machines.siblings.publish import publish_new
 from fuzztui.machines.sync.peers import MAX_BYTES
 from fuzztui.run.campaign.rundir import RunDir, prepare_run
 
