@@ -6,7 +6,6 @@ entry. In the frozen copy each target has all its tables, by its name: ``[target
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -53,12 +52,6 @@ def own_tables() -> list[str]:
     return ["campaign", "stop", *of_hub]
 
 
-def part_lines(text: str, name: str = TARGETS) -> list[int]:
-    """Return the lines (from 1) on which the entries of ``[[NAME]]`` begin, in their order."""
-    header = re.compile(rf"^\s*\[\[\s*(?:tool\.fuzztui\.)?{name}\s*\]\]", re.MULTILINE)
-    return [text.count("\n", 0, found.end()) + 1 for found in header.finditer(text)]
-
-
 class TargetParts:
     """Makes the targets of one campaign."""
 
@@ -98,6 +91,8 @@ class TargetParts:
             kept = {k: v for k, v in one.frozen["campaign"].items() if k not in _OF_CAMPAIGN}
             weight = {"weight": own["weight"]} if "weight" in own else {}
             frozen[name] = {**weight, **one.frozen, "campaign": kept}
+        if self._load.run is None and parts and not any(one.weight for one in parts.values()):
+            self._load.problem(TARGETS, "all have the weight 0, so that none would run; raise one")
         return tuple(parts.values()), frozen
 
     def _are_tables(self, name: str, changes: Mapping[str, Any]) -> bool:
@@ -163,7 +158,7 @@ class TargetParts:
         return one
 
     def _note(self, name: str, key: str, text: str) -> None:
-        """Note what is wrong with an entry, at the line where the entry begins."""
+        """Note what is wrong with an entry, at the line of the key, or where the entry begins."""
         self._load.problem(f"{TARGETS}.{name}.{key}", text)
 
 
