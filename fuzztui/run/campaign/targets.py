@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fuzztui.kernel.base.suggest import near
+from fuzztui.kernel.model.passive import ADDED
 from fuzztui.run.campaign.files import is_pyproject
 from fuzztui.run.campaign.model import FROZEN, CampaignError, FrozenCampaign, Problem, TargetPart
 from fuzztui.run.campaign.schema import HOSTS, TARGET_PART, TARGETS, Key, table_names
@@ -78,7 +79,9 @@ class TargetParts:
         base = {n: t for n, t in tables.items() if n not in (*own_tables(), TARGETS)}
         for name, entry in found.items():
             noted = len(self._load.problems)
-            table = {k: v for k, v in entry.items() if k in _OWN_KEYS} | {"name": name}
+            is_old = name == ADDED and self._load.run is not None  # runs may have one of this name
+            table = {k: v for k, v in entry.items() if k in _OWN_KEYS}
+            table["name"] = TARGETS if is_old else name
             own, values = self._load.checked(f"{TARGETS}.{name}", TARGET_PART, table)
             changes = {k: v for k, v in entry.items() if k not in _OWN_KEYS}
             if len(self._load.problems) > noted or not self._are_tables(name, changes):

@@ -186,3 +186,15 @@ def test_a_new_campaign_has_a_target_that_runs(tmp_path: Path) -> None:
     text = frozen.read_text().replace("weight = 2.5", "weight = 0")
     frozen.write_text(f"{text}[targets.a]\nweight = 0\n")
     assert [part.weight for part in load(frozen).campaign.targets] == [0, 0]
+
+
+def test_a_run_opens_that_has_a_name_of_today(tmp_path: Path) -> None:
+    named = TWO.replace('name = "a"', 'name = "added"')
+    (found,) = problems(tmp_path, named)
+    assert "'added' is a directory of fuzztui" in found
+    before = loaded(tmp_path, TWO)
+    prepare_run(before.campaign.output)
+    write_frozen(before, before.campaign.output)
+    frozen = before.campaign.output / "campaign.toml"
+    frozen.write_text(frozen.read_text().replace("[targets.a", "[targets.added"))
+    assert [part.name for part in load(frozen).campaign.targets] == ["added", "b"]
