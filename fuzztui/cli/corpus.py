@@ -12,8 +12,8 @@ from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, CliError, say
 from fuzztui.cli.score import corpus_of
 from fuzztui.cli.sync import loop
 from fuzztui.cli.target_runs import find_one_target
-from fuzztui.kernel.base.atomic import publish_bytes
 from fuzztui.kernel.base.files import files_in, open_regular, read_if_regular, status
+from fuzztui.kernel.base.publish import publish_new
 from fuzztui.kernel.base.text import several, visible
 from fuzztui.tools.export.corpus import FORMATS, NoInput, decoded, encoded, name_of
 
@@ -121,11 +121,9 @@ def _write(
                 wrong.append(f"{name}: {data}")
                 continue
             file = target / name_of(data, format_)
-            if file.name in seen or file.exists():
-                known += 1
-            else:
-                publish_bytes(file, encoded(data, format_, text=text))
-                written += 1
+            is_new = not (file.name in seen or os.path.lexists(file))
+            is_new = is_new and publish_new(file, encoded(data, format_, text=text))
+            written, known = written + is_new, known + (not is_new)
             seen.add(file.name)
     except OSError as e:
         raise CliError(f"{e.filename or target}: {e.strerror or e}") from None

@@ -11,6 +11,7 @@ from fuzztui.cli import corpus
 from fuzztui.cli.corpus_options import WORDS
 from fuzztui.cli.output import FAILED, USAGE, CliError
 from fuzztui.cli.parser import parse
+from fuzztui.tools.export.corpus import name_of
 
 
 def test_each_word_has_options_of_its_own():
@@ -142,3 +143,15 @@ def test_a_file_that_could_not_be_written_is_written_by_the_next_pass(tmp_path, 
     )
     assert corpus.export_corpus(options) == 0
     assert [file.read_bytes() for file in target.iterdir()] == [b"a"]
+
+
+def test_an_export_follows_no_link_of_the_other_fuzzer(tmp_path):
+    run, target = make_run(tmp_path / "run"), tmp_path / "target"
+    for data in (b"a", b"b"):
+        (run / "out/main/queue" / f"id:00000{data[0] % 2},orig:a").write_bytes(data)
+    target.mkdir()
+    (target / name_of(b"a", "libfuzzer")).symlink_to(tmp_path / "outside")
+    options = parse(["corpus", "export", str(run), str(target)])
+    assert options.command(options) == 0
+    assert not (tmp_path / "outside").exists()
+    assert (target / name_of(b"b", "libfuzzer")).read_bytes() == b"b"

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from homes import compiled, kill_holder, write_seeds
 from supervised import Supervised
-from waiting import wait_until
+from waiting import DEADLINE_S, wait_until
 
 from fuzztui.features.targets.fold import TargetRows, target_rows
 from fuzztui.kernel.model.selectors import WAITS_FOR_TURN, running_time
 from fuzztui.kernel.model.state import State
+from fuzztui.kernel.remote.client import ControlClient
 from fuzztui.kernel.remote.lock import running
 from fuzztui.kernel.session import LiveClock, Session
 from fuzztui.kernel.wire.commands import AddSeed, Pause, Resume, WeighTarget
@@ -208,6 +209,11 @@ def test_targets_share_a_core_by_turns_which_a_user_moves(place: Path) -> None:
         before = execs(shop.state())["price"]
         shop.until(lambda s: execs(s)["price"] > before)
         assert not shop.send(WeighTarget("none", 1)).ok
+        # One that waits is not resumed in its own run: it would run beside the one with the turn.
+        resume = ControlClient(shop.part("order"), "test").send(Resume(), DEADLINE_S)
+        assert not resume.ok
+        assert f"ctl {shop.run} weigh-target order" in resume.detail
+        assert shop.part_state("order").state == "paused"
         # A user's pause outlasts the turns, and gives the core to the other.
         assert shop.send(WeighTarget("order", 1)).ok
         assert shop.send(Pause("price")).ok

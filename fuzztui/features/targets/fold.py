@@ -61,10 +61,8 @@ class TargetRow:
 
         ``paused`` also if a user has paused the target in its own run: it then has no share.
         """
-        if self.instance.state == "running" and self.weight and not (self.share or self.runs):
-            return "paused"
         if self.instance.state == "paused" and self.instance.reason == WAITS_FOR_TURN:
-            return "off" if not self.weight else "waiting"
+            return "off" if not self.weight else "waiting" if self.share else "paused"
         return self.instance.state
 
 

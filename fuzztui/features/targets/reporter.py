@@ -22,6 +22,7 @@ from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.model.selectors import running_time, totals
 from fuzztui.kernel.model.state import Finding, State
 from fuzztui.kernel.remote.client import ControlClient, RemoteError
+from fuzztui.kernel.remote.lock import running
 from fuzztui.kernel.wire.codec import encode_event
 from fuzztui.kernel.wire.commands import Command, Pause, Resume
 from fuzztui.kernel.wire.events import (
@@ -34,7 +35,7 @@ from fuzztui.kernel.wire.events import (
 )
 from fuzztui.kernel.wire.finding_kinds import CRASHES, HANGS
 from fuzztui.run.process.service import Service, ServiceContext
-from fuzztui.run.supervise.command_router import append_lines
+from fuzztui.run.supervise.command_router import SUPERVISOR, append_lines
 from fuzztui.run.supervise.target_launcher import ENDED_FILE, FIND_AGE, PAUSED_FILE
 
 BY = "turns"
@@ -67,6 +68,17 @@ class TargetReporter(Service):
         if isinstance(event, (FindingSaved, FindingDescribed)):
             self._new[f"{event.instance}/{event.file}"] = None
 
+    def refusal(self, command: Command, by: str) -> str:
+        """Refuse to resume a target that waits: it would run beside the one that has the turn."""
+        is_resumed = isinstance(command, Resume) and not _is_whole(by)
+        whole, name = self._directory.parent.parent, self._directory.name
+        if not is_resumed or not self._waits() or running(whole) is None:
+            return ""
+        return (
+            f"this target waits for its turn; it gets more turns with a higher weight: fuzztui ctl "
+            f"{whole} weigh-target {name} x2, or > on the screen Targets of {whole}"
+        )
+
     async def run(self) -> None:
         """Report what is new, and carry out what the whole campaign orders by a signal."""
         state = self._context.state
@@ -79,7 +91,7 @@ class TargetReporter(Service):
 
     def _note_pause(self, state: State) -> None:
         """Leave a file while a user has paused this campaign: it then needs no turns."""
-        is_paused = state.state == "paused" and not self._paused_by_turns()
+        is_paused = state.state == "paused" and not self._waits()
         if is_paused != self._noted_pause:
             file = self._directory / PAUSED_FILE
             with contextlib.suppress(OSError):  # a full disk: again in the next pass
@@ -102,8 +114,8 @@ class TargetReporter(Service):
 
         What a user has paused here stays paused.
         """
-        is_paused = self._context.state.state == "paused"
-        if is_paused == isinstance(command, Pause) or (is_paused and not self._paused_by_turns()):
+        is_pause = isinstance(command, Pause)
+        if not (self._context.state.state == "running" if is_pause else self._waits()):
             return
         try:
             with contextlib.closing(ControlClient(self._context.run_dir.path, BY, by=BY)) as own:
@@ -112,12 +124,15 @@ class TargetReporter(Service):
             text = f"{command.name} of the whole campaign was not carried out: {e}"
             self._context.record(Message("warning", text))
 
-    def _paused_by_turns(self) -> bool:
-        """Whether the whole campaign, not a user, has given the last pause or resume."""
-        names = (Pause.name, Resume.name)
-        every = list(self._context.state.commands.values())
-        given = [command.by for command in every if command.command.get("c") in names]
-        return bool(given) and given[-1].partition(" as ")[0] == BY  # "turns as user@host"
+    def _waits(self) -> bool:
+        """Whether the whole campaign, not a user, has paused this one.
+
+        What was refused does not count, nor what the supervisor repeats for a restarted engine.
+        """
+        state, names = self._context.state, (Pause.name, Resume.name)
+        every = [c for c in list(state.commands.values()) if c.state == "applied"]
+        given = [c.by for c in every if c.command.get("c") in names and c.by != SUPERVISOR]
+        return state.state == "paused" and bool(given) and _is_whole(given[-1])
 
     async def _report(self) -> None:
         state = self._context.state
@@ -142,6 +157,10 @@ class TargetReporter(Service):
             await self._report()
         with contextlib.suppress(OSError):
             replace_text(self._directory / ENDED_FILE, json.dumps({"state": end, "reason": reason}))
+
+
+def _is_whole(by: str) -> bool:
+    return by.partition(" as ")[0] == BY  # "turns as user@host"
 
 
 class _Files:

@@ -9,7 +9,7 @@ from fuzztui.features.targets.fold import TargetRows
 from fuzztui.features.targets.shares import Account, fits, give_turns, shares
 from fuzztui.kernel.model.selectors import ENDED, WAITS_FOR_TURN
 from fuzztui.kernel.wire.commands import AddSeed, WeighTarget
-from fuzztui.kernel.wire.events import Event, InstanceHello, TargetShares
+from fuzztui.kernel.wire.events import Event, InstanceHello, Message, TargetShares
 from fuzztui.run.campaign.rundir import SupervisorError
 from fuzztui.run.process.service import Handler, Progress, Service, ServiceContext
 from fuzztui.run.supervise.target_launcher import PAUSED_FILE
@@ -66,7 +66,16 @@ class TargetTurns(Service):
             )
         account.weight = command.weight
         self._give_turns()
-        return f"the weight of {command.target} is {command.weight:g}"
+        return f"the weight of {command.target} is {command.weight:g}{self._none()}"
+
+    def _none(self) -> str:
+        """That no target runs, as all are off; else an empty string."""
+        is_any = any(account.weight for account in self._accounts.values())
+        return "" if is_any else "; all weights are 0 now, so that no target runs: raise one"
+
+    def at_start(self) -> list[Event]:
+        """Warn if the user has set all weights to 0 before."""
+        return [Message("warning", none.lstrip("; "))] if (none := self._none()) else []
 
     def saw(self, event: Event) -> None:
         """Let a target's engines rest that were started without a turn."""
@@ -140,9 +149,8 @@ class TargetTurns(Service):
         )
 
     def _let(self, name: str) -> None:
-        """Let a target run, or rest; one that is paused in its own run rests once it is resumed."""
-        free = name in self._runs or self._is_paused_there(name)
-        self._context.rest(name, "" if free else WAITS_FOR_TURN)
+        """Let a target run, or rest."""
+        self._context.rest(name, "" if name in self._runs else WAITS_FOR_TURN)
 
     def _is_paused_there(self, name: str) -> bool:
         """Whether a user has paused a target in the target's own run."""

@@ -19,6 +19,7 @@ from typing import Any
 
 from fuzztui.kernel.model.changes import ChangesBuilder, instance
 from fuzztui.kernel.model.folding import EventFold, never
+from fuzztui.kernel.model.selectors import SEVERAL_TARGETS
 from fuzztui.kernel.model.series import Series
 from fuzztui.kernel.model.state import FILE_COUNTS, Instance, State
 from fuzztui.kernel.wire.afl import other_numbers
@@ -220,7 +221,7 @@ def stats(state: State, e: Stats, touched: ChangesBuilder) -> None:
         for name, old, new in zip(_REPORTED, _reported(before), _reported(e), strict=True):
             if _SERIES[name] != "max":
                 shift(state, name, old, new)
-            elif not i.binary:  # else the instance has a map of its own
+            elif not (i.binary or state.engine == SEVERAL_TARGETS):  # those have maps of their own
                 _maximum(state, name, old, new)
         for name, old, new in zip(_COUNTED, counted, _counted(i), strict=True):
             shift(state, name, old, new)

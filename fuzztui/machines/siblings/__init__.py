@@ -1,7 +1,6 @@
 """Siblings: other fuzzers of the same target beside the campaign, through their directories.
 
 ``keys``: the table ``[[siblings]]``. ``exchange``: one pass over the directories of one sibling.
-``publish``: a new file in a directory of the other fuzzer.
 ``service``: the passes while the campaign runs. ``fold``: what the log has of them.
 """
 

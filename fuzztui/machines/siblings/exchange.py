@@ -7,28 +7,27 @@ are untrusted: only regular files of 1 byte to 1 MiB are read, no links. Blockin
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import time
 from collections import deque
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.kernel.base.files import read_if_regular
+from fuzztui.kernel.base.publish import publish_new
 from fuzztui.kernel.base.text import visible
 from fuzztui.kernel.wire.events import FindingSaved
 from fuzztui.kernel.wire.finding_kinds import CRASH, CRASHES
-from fuzztui.machines.siblings.publish import publish_new
 from fuzztui.machines.sync.names import digest
 from fuzztui.machines.sync.peers import MAX_BYTES
 from fuzztui.machines.sync.queues import QueueWriter, imported_until
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.observe.passive import make_passive
 from fuzztui.run.observe.queues import Found, QueueReader
-from fuzztui.run.observe.scan import GRAIN_S
 from fuzztui.tools.export.corpus import FORMATS, name_of
 
 AT_ONCE: Final = 1000
@@ -78,35 +77,32 @@ class SiblingExchange:
         """Hashes of the importer's entries that are in the sibling's corpus."""
         self._exported = len(self._own)
         self._waiting: deque[str] = deque()
-        self._queues = {"corpus": self._queue, "crashes": self._saved}
-        self._most = MOST if has_triage else dict.fromkeys(MOST, sum(MOST.values()))
-        self._readers: dict[str, QueueReader] = {}
-        self._real: dict[str, Path] = {}
-        """The directories that they read; a link may lead to another one later."""
-        self._there: dict[str, set[str]] = {key: set() for key in self._queues}
-        """Names of inputs that are in its corpus (without exported ones), and in its crashes."""
-        self._settled: dict[str, int] = {}
-        """When the directories were changed last before names that are gone were forgotten."""
+        most = MOST if has_triage else dict.fromkeys(MOST, sum(MOST.values()))
+        queues = {"corpus": self._queue, "crashes": self._saved}
+        self._directories = {k: _Directory(sibling[k], queues[k], most[k]) for k in queues}
+        self._reported = 0
+        """How many crashes :meth:`new_findings` has returned."""
 
     @property
     def figures(self) -> dict[str, Any]:
         """The counts of its :class:`~fuzztui.machines.siblings.fold.SiblingState`."""
-        files, crashes = map(len, self._there.values())
-        behind = any(map(self._is_behind, MOST))
-        known = {"imported": len(self._queue.sums), "exported": self._exported}
-        return {"files": files, "crashes": crashes, "behind": behind, **known}
+        counts = {"imported": len(self._queue.sums), "exported": self._exported}
+        files, crashes = (len(one.there) for one in self._directories.values())
+        counts["behind"] = any(one.behind for one in self._directories.values())
+        return {"files": files, "crashes": crashes, **counts}
 
     @property
     def taken(self) -> int:
         """How many of its inputs are in the queues of the passive instance."""
-        return sum(len(queue.sums) for queue in {*self._queues.values()})
+        return sum(len(queue.sums) for queue in {self._queue, self._saved})
 
-    @property
-    def findings(self) -> list[FindingSaved]:
-        """Its crashes that the supervisor runs again."""
-        saved = () if self._saved is self._queue else self._saved.files.values()
+    def new_findings(self) -> list[FindingSaved]:
+        """Return its crashes that the supervisor runs again, each once; after a start, all."""
+        files = {} if self._saved is self._queue else self._saved.files
+        new = list(islice(files.values(), self._reported, None))
+        self._reported += len(new)
         kind = CRASH.category
-        return [FindingSaved(self._name, kind, f"{CRASHES}/{f.name}", f.id) for f in saved]
+        return [FindingSaved(self._name, kind, f"{CRASHES}/{f.name}", f.id) for f in new]
 
     def entry(self, file: str) -> None:
         """Note a new entry of the importer: ``file`` relative to its directory."""
@@ -127,28 +123,11 @@ class SiblingExchange:
         try:
             self._import()
         except OSError as e:
-            self._readers.clear()  # from the start: what was read may not be written
+            for one in self._directories.values():  # what was read may not be written
+                one.reader = None
             return visible(f"{e.filename or self._name}: {e.strerror or e}; tried again")
-        return visible(next(filter(None, map(self._problem, MOST)), unwritten))
-
-    def _problem(self, key: str) -> str:
-        """Why not all is read in one of its directories."""
-        path = self._table[key]
-        if path and not Path(path).is_dir():
-            return f"{path}: there is no such directory now; waiting for it"
-        if self._room(key) <= 0:
-            return f"{path}: the limit of {self._most[key]:,} inputs is reached; no more are taken"
-        return self._readers[key].problem if key in self._readers else ""
-
-    def _is_behind(self, key: str) -> bool:
-        """Whether there may be more in one of its directories than was read."""
-        if reader := self._readers.get(key):
-            return reader.behind or self._room(key) <= 0
-        return bool(self._table[key]) and Path(self._table[key]).is_dir()
-
-    def _room(self, key: str) -> int:
-        """How many inputs may still be taken."""
-        return self._most[key] - len(self._queues[key].sums)
+        problems = (one.problem for one in self._directories.values())
+        return visible(next(filter(None, problems), unwritten))
 
     def _export(self) -> None:
         """Write new entries into its corpus. Raises OSError."""
@@ -170,41 +149,68 @@ class SiblingExchange:
 
     def _import(self) -> None:
         """Read what is new in its directories. Raises OSError."""
-        for key, queue in self._queues.items():
-            there, room = self._there[key], self._room(key)
-            for found in self._new(key) if room > 0 else ():
+        for key, one in self._directories.items():
+            room = one.room
+            for found in one.new() if room > 0 else ():
                 content = digest(found.data)
                 if content in self._own if key == "corpus" else found.name.startswith(_SLOW):
                     continue
-                there.add(found.name)
-                if not queue.has(content):
-                    queue.put(found.data, content, op=found.name)
+                one.there.add(found.name)
+                if not one.queue.has(content):
+                    one.queue.put(found.data, content, op=found.name)
                     room -= 1
                 if not room:
                     break
-            queue.flush()
-            self._forget(key)
+            one.queue.flush()
 
-    def _forget(self, key: str) -> None:
-        """Forget names that are no longer in one of its directories."""
-        path, there = self._table[key], self._there[key]
-        with contextlib.suppress(OSError):  # the reader says what is wrong
-            changed = Path(path).stat().st_mtime_ns
-            if there and changed != self._settled.get(key):
-                there &= {*os.listdir(path)}  # noqa: PTH208 - names only
-                self._settled[key] = changed if time.time() - changed / 1e9 > GRAIN_S else -1
 
-    def _new(self, key: str) -> Iterator[Found]:
-        """Yield what is new in one of its directories, which may come late, or be a link to one."""
-        path = Path(self._table[key])
-        if not self._table[key] or not path.is_dir():
-            self._readers.pop(key, None)
-            self._there[key].clear()
+class _Directory:
+    """One directory of the sibling, and the queue into which at most ``most`` inputs go.
+
+    ``path``: it may come late, or be a link to one; an empty string: there is none.
+    """
+
+    def __init__(self, path: str, queue: QueueWriter, most: int) -> None:
+        self._path, self.queue, self._most = path, queue, most
+        self.there: set[str] = set()
+        """Names of inputs that are in it, without exported ones."""
+        self.reader: QueueReader | None = None
+        self._real = Path()
+        """What the reader reads; a link may lead to another directory later."""
+
+    @property
+    def room(self) -> int:
+        """How many inputs may still be taken."""
+        return self._most - len(self.queue.sums)
+
+    @property
+    def behind(self) -> bool:
+        """Whether there may be more in it than was read."""
+        if self.reader:
+            return self.reader.behind or self.room <= 0
+        return bool(self._path) and Path(self._path).is_dir()
+
+    @property
+    def problem(self) -> str:
+        """Why not all in it is read."""
+        if self._path and not Path(self._path).is_dir():
+            what = "this is no" if Path(self._path).exists() else "there is no such"
+            return f"{self._path}: {what} directory now; waiting for it"
+        if self.room <= 0:
+            return f"{self._path}: the limit of {self._most:,} inputs is reached; no more are taken"
+        return self.reader.problem if self.reader else ""
+
+    def new(self) -> Iterator[Found]:
+        """Yield what is new in it."""
+        path = Path(self._path)
+        if not self._path or not path.is_dir():
+            self.reader = None
+            self.there.clear()
             return
-        if (real := path.resolve()) != self._real.get(key) or key not in self._readers:
-            self._readers[key], self._real[key] = QueueReader(real, MAX_BYTES), real
-        reader, queue, until = self._readers[key], self._queues[key], time.monotonic() + PASS_S
-        before = queue.next_id
+        if (real := path.resolve()) != self._real or not self.reader:
+            self.there.clear()
+            self.reader, self._real = QueueReader(real, MAX_BYTES, self.there.discard), real
+        reader, before, until = self.reader, self.queue.next_id, time.monotonic() + PASS_S
         yield from reader.entries(AT_ONCE)
-        while reader.behind and queue.next_id == before and time.monotonic() < until:
+        while reader.behind and self.queue.next_id == before and time.monotonic() < until:
             yield from reader.entries(AT_ONCE)

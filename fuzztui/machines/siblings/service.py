@@ -60,7 +60,7 @@ class SiblingService(Service):
         async with self._turn:
             problem = await asyncio.to_thread(self._exchange.go)
             before, t = self._recorded, self._context.now()
-            for one in self._exchange.findings:
+            for one in self._exchange.new_findings():
                 if f"{one.instance}/{one.file}" not in self._context.state.findings:
                     self._context.record(one)
             if (taken := self._exchange.taken) > self._taken:

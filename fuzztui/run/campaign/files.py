@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -59,21 +60,29 @@ _ENDS = ("]", '"""', "'''")
 def key_lines(text: str, prefix: str = "") -> dict[str, int]:
     """Return the line (from 1) of every dotted key and table header of a valid TOML text.
 
-    With a ``prefix``: only of those that begin with the prefix, which is removed from their names.
+    The entries of ``[[t]]`` are ``t.1``, ``t.2``. With a ``prefix``: only of those that begin with
+    the prefix, which is removed from their names.
 
     A line begins a statement exactly if the lines since the last beginning parse. This test needs
     no second TOML grammar. It is made only at lines where a statement of several lines can end:
     otherwise a list of a thousand dependencies would take a second.
     """
     found: dict[str, int] = {}
+    entries: dict[str, int] = {}
+    """How many each ``[[t]]`` has."""
     table = statement = ""
     # Not splitlines, which also divides at characters that may stand in a comment.
     for number, line in enumerate(re.findall(r"[^\n]*\n|[^\n]+", text), start=1):
         begins = not statement
         if begins:
             if header := _HEADER.match(line):
-                table = _dotted(header.group(1))
+                above, dot, last = _dotted(header.group(1)).rpartition(".")
+                table = f"{_numbered(above, entries)}{dot}{last}"
                 found.setdefault(table, number)
+                if line.lstrip().startswith("[["):
+                    entries[table] = entries.get(table, 0) + 1
+                    table += f".{entries[table]}"
+                    found[table] = number
             elif key := _KEY.match(line):
                 name = _dotted(key.group(1))
                 found.setdefault(f"{table}.{name}" if table else name, number)
@@ -85,6 +94,15 @@ def key_lines(text: str, prefix: str = "") -> dict[str, int]:
 
 def _dotted(name: str) -> str:
     return ".".join(part.strip().strip("\"'") for part in name.split("."))
+
+
+def _numbered(name: str, entries: Mapping[str, int]) -> str:
+    """A dotted name in which the last entry stands for each ``[[t]]``."""
+    whole = ""
+    for part in name.split("."):
+        whole = f"{whole}.{part}".removeprefix(".")
+        whole += f".{entries[whole]}" if whole in entries else ""
+    return whole
 
 
 def _parses(text: str) -> bool:

@@ -51,7 +51,7 @@ from fuzztui.run.campaign.schema import (
     tables_for,
 )
 from fuzztui.run.campaign.table import feature_tables
-from fuzztui.run.campaign.targets import TargetParts, merged, own_tables, part_lines
+from fuzztui.run.campaign.targets import TargetParts, merged, own_tables
 from fuzztui.run.campaign.values import BUILD, absolute, check, in_build, nearest, program
 
 _HOST_KEYS = frozenset(key.name for key in HOST)
@@ -352,16 +352,19 @@ class _Loader:
         return self._named(HOSTS, HOST, good)
 
     def _by_name(self, table: str, found: list[Any]) -> Any:
-        """The entries of ``[[TABLE]]`` by their names, each with its line."""
+        """The entries of ``[[TABLE]]`` by their names, with the lines of their keys."""
         if not all(isinstance(entry, dict) for entry in found):
             return found  # refused as no table
-        lines = part_lines(self._file_text() if self.text is None else self.text, table)
+        own = [key for key in self.lines if key.startswith(f"{table}.")]
+        lines = {key: self.lines.pop(key) for key in own}
         named: dict[str, Any] = {}
         for number, entry in enumerate(found, start=1):
             name = entry.get("name")
             is_own = isinstance(name, str) and name not in named
             dotted = f"{table}.{name if is_own else number}"
-            self.lines |= {dotted: lines[number - 1]} if number <= len(lines) else {}
+            at = f"{table}.{number}"
+            mine = {key: lines[key] for key in lines if f"{key}.".startswith(f"{at}.")}
+            self.lines |= {dotted + key.removeprefix(at): line for key, line in mine.items()}
             if is_own:
                 named[name] = entry
             else:

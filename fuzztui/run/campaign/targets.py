@@ -6,12 +6,12 @@ entry. In the frozen copy each target has all its tables, by its name: ``[target
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from fuzztui.kernel.base.suggest import near
+from fuzztui.kernel.model.passive import ADDED
 from fuzztui.run.campaign.files import is_pyproject
 from fuzztui.run.campaign.model import FROZEN, CampaignError, FrozenCampaign, Problem, TargetPart
 from fuzztui.run.campaign.schema import HOSTS, TARGET_PART, TARGETS, Key, table_names
@@ -53,12 +53,6 @@ def own_tables() -> list[str]:
     return ["campaign", "stop", *of_hub]
 
 
-def part_lines(text: str, name: str = TARGETS) -> list[int]:
-    """Return the lines (from 1) on which the entries of ``[[NAME]]`` begin, in their order."""
-    header = re.compile(rf"^\s*\[\[\s*(?:tool\.fuzztui\.)?{name}\s*\]\]", re.MULTILINE)
-    return [text.count("\n", 0, found.end()) + 1 for found in header.finditer(text)]
-
-
 class TargetParts:
     """Makes the targets of one campaign."""
 
@@ -85,7 +79,9 @@ class TargetParts:
         base = {n: t for n, t in tables.items() if n not in (*own_tables(), TARGETS)}
         for name, entry in found.items():
             noted = len(self._load.problems)
-            table = {k: v for k, v in entry.items() if k in _OWN_KEYS} | {"name": name}
+            is_old = name == ADDED and self._load.run is not None  # runs may have one of this name
+            table = {k: v for k, v in entry.items() if k in _OWN_KEYS}
+            table["name"] = TARGETS if is_old else name
             own, values = self._load.checked(f"{TARGETS}.{name}", TARGET_PART, table)
             changes = {k: v for k, v in entry.items() if k not in _OWN_KEYS}
             if len(self._load.problems) > noted or not self._are_tables(name, changes):
@@ -98,6 +94,8 @@ class TargetParts:
             kept = {k: v for k, v in one.frozen["campaign"].items() if k not in _OF_CAMPAIGN}
             weight = {"weight": own["weight"]} if "weight" in own else {}
             frozen[name] = {**weight, **one.frozen, "campaign": kept}
+        if self._load.run is None and parts and not any(one.weight for one in parts.values()):
+            self._load.problem(TARGETS, "all have the weight 0, so that none would run; raise one")
         return tuple(parts.values()), frozen
 
     def _are_tables(self, name: str, changes: Mapping[str, Any]) -> bool:
@@ -163,7 +161,7 @@ class TargetParts:
         return one
 
     def _note(self, name: str, key: str, text: str) -> None:
-        """Note what is wrong with an entry, at the line where the entry begins."""
+        """Note what is wrong with an entry, at the line of the key, or where the entry begins."""
         self._load.problem(f"{TARGETS}.{name}.{key}", text)
 
 

@@ -296,12 +296,15 @@ class InstanceLife:
         """Pause the engine by the launcher's signal until its next turn; ``why`` empty: it has one.
 
         A pause by the user outlasts a rest. An engine that has not said hello rests when it has.
+        The signal is sent again at each call: the engine may have been resumed by another way.
         """
         changed, self._rests = bool(why) != bool(self._rests), why
-        self._progress_at = time.monotonic()
-        if changed and not self.paused and self.state in ("running", "stalled", "paused"):
+        if changed:
+            self._progress_at = time.monotonic()
+        if not self.paused and self.state in ("running", "stalled", "paused"):
             self.signal(self.launcher.signals["pause" if why else "resume"])
-            self._to_present()
+            if changed:
+                self._to_present()
 
     def order(self, command: str) -> None:
         """Send the signal of a command; none if the engine is paused already and stays paused."""

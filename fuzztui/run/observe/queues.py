@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -33,12 +33,17 @@ class Found:
 class QueueReader:
     """One queue directory: its entries, each once and again when its file has changed."""
 
-    def __init__(self, path: Path, most_bytes: int) -> None:
-        """Entries of more than ``most_bytes`` are skipped."""
+    def __init__(
+        self, path: Path, most_bytes: int, gone: Callable[[str], object] = lambda _: None
+    ) -> None:
+        """Entries of more than ``most_bytes`` are skipped.
+
+        ``gone`` is called with the name of a file that was there in an earlier pass.
+        """
         self._files: dict[str, tuple[int, int]] = {}
         self._known = set[str]()
         self._listing = Listing(path, self._known)
-        self._path, self._most_bytes = path, most_bytes
+        self._path, self._most_bytes, self._gone = path, most_bytes, gone
         self._names: list[str] = []
 
     @property
@@ -69,8 +74,13 @@ class QueueReader:
         path = self._path / name
         try:
             status = path.lstat()
+        except FileNotFoundError:  # trimming deletes the file and creates it again
+            self._known.discard(name)
+            self._files.pop(name, None)
+            self._gone(name)
+            return
         except OSError:
-            return  # trimming deletes the file and creates it again
+            return
         seen = status.st_mtime_ns, status.st_size
         if self._files.get(name) == seen:
             return

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.commands import Command
 from fuzztui.kernel.wire.events import CommandApplied, Event, Message
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir
@@ -55,6 +56,10 @@ class Service:
     def handlers(self) -> Mapping[str, Handler]:
         """Return the handlers of commands that the service carries out, by the command's name."""
         return {}
+
+    def refusal(self, command: Command, by: str) -> str:
+        """Return why a command of the user ``by`` is refused; an empty string: it is not."""
+        return ""
 
     def at_start(self) -> Sequence[Event]:
         """Return events to log before the campaign starts. Blocking.

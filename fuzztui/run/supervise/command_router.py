@@ -51,6 +51,9 @@ class CommandContext(LogContext, Protocol):
     def pending_work(self) -> str:
         """Return what is left to do after the last instance has ended; empty if nothing."""
 
+    def refusal(self, command: Command, by: str) -> str:
+        """Return why a command of ``by`` is refused; an empty string: it is not."""
+
     def pauses_changed(self) -> None:
         """Update the campaign's state after an instance was paused or resumed."""
 
@@ -204,7 +207,7 @@ class CommandRouter:
         if self._handling.start(self._context.handlers, command_id, entry.command):
             entry.waiting = {""}
             return
-        if problem := entry.command.problem:
+        if problem := entry.command.problem or self._context.refusal(entry.command, by):
             self._reject(command_id, "", problem)
             return
         targets = self._targets(entry.command)

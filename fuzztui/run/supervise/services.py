@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from fuzztui.kernel.model.feature import own_features, package_features
+from fuzztui.kernel.wire.commands import Command
 from fuzztui.kernel.wire.events import Event, Message
 from fuzztui.run.campaign.rundir import SupervisorError
 from fuzztui.run.process.service import Handler, Service, ServiceContext
@@ -64,6 +65,10 @@ class Services:
                     raise SupervisorError(f"{type(service)}: {name} has a handler already")
                 found[name] = handler
         return found
+
+    def refusal(self, command: Command, by: str) -> str:
+        """Return why a service refuses a command of ``by``; an empty string: none does."""
+        return next(filter(None, (s.refusal(command, by) for s in self._services)), "")
 
     def at_start(self) -> list[Event]:
         """Return events to log before the campaign starts. Blocking. Raises SupervisorError."""

@@ -121,7 +121,7 @@ class Supervisor:
         context = ServiceContext(campaign, run_dir, self.state, self.record, self.now, self._rest)
         self._services = Services(all_services(context), self._tasks, self.record)
         self._first_events: Sequence[Event] = ()
-        self.pending_work = self._services.pending
+        self.pending_work, self.refusal = self._services.pending, self._services.refusal
         own = {} if campaign.targets else {AddSeed.name: seeder(run_dir)}
         self.handlers = self._services.handlers(own)
         self._router = CommandRouter(self)

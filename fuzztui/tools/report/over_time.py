@@ -7,7 +7,9 @@ from itertools import accumulate
 from typing import Final
 
 from fuzztui.kernel.base.page import ChartLine, Note, PageChart, Part
+from fuzztui.kernel.base.text import brief
 from fuzztui.kernel.model.finding_tallies import group_heads
+from fuzztui.kernel.model.selectors import SEVERAL_TARGETS
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.finding_kinds import KINDS
 
@@ -21,26 +23,27 @@ _COLOURS: Final = {"execs": 7, "edges": 0, "edges_valid": 2, "killed": 2, "corpu
 
 def time_charts(state: State) -> Iterator[PageChart]:
     """Yield the charts of the figures that the run has."""
+    several = state.engine == SEVERAL_TARGETS
+    edges = [(f"edges/{name}", brief(name, 40)) for name in state.instances] if several else []
     marks = _marks(state)
     for title, names in (
-        ("executions", (("execs", ""),)),
-        ("edges", (("edges", "covered"), ("edges_valid", "by valid inputs"))),
-        ("mutants killed", (("killed", ""),)),
-        ("corpus", (("corpus", "entries"),)),
+        ("executions", [("execs", "")]),
+        ("edges", edges or [("edges", "covered"), ("edges_valid", "by valid inputs")]),
+        ("mutants killed", [("killed", "")]),
+        ("corpus", [("corpus", "entries")]),
     ):
-        lines = [line for name, label in names if (line := series_line(state, name, label))]
-        if lines:
+        colours = ((name, label, _COLOURS.get(name, n)) for n, (name, label) in enumerate(names))
+        if lines := [line for which in colours if (line := series_line(state, *which))]:
             yield PageChart(title, lines, state.t, marks)
     if found := list(finding_lines(state)):
         yield PageChart("groups of findings", found, state.t, marks)
 
 
-def series_line(state: State, name: str, label: str, colour: int = -1) -> ChartLine | None:
+def series_line(state: State, name: str, label: str, colour: int) -> ChartLine | None:
     """The line of a series; None if the series is missing or has only zeros."""
-    series = state.series.get(name)
+    series = state.series.get(name) or state.instance_series.get(name)
     if series is None or not any(v > 0 for v in series.values):
         return None
-    colour = _COLOURS[name] if colour < 0 else colour
     times, values = tuple(series.times), tuple(series.values)
     return ChartLine(label, times, values, colour, is_smooth=name == "execs")
 

@@ -36,7 +36,7 @@ def test_a_target_without_a_share_is_paused_in_its_own_run() -> None:
     (a,) = target_rows(
         fold(
             ev.CampaignStarted("c", engine=SEVERAL_TARGETS),
-            ev.InstanceState("a", "running"),
+            ev.InstanceState("a", "paused", reason=WAITS_FOR_TURN),
             ev.TargetShares(figures),
         )
     ).values()

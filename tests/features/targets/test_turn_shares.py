@@ -13,6 +13,7 @@ from fuzztui.features.targets.turns import TargetTurns
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.selectors import WAITS_FOR_TURN
 from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.commands import WeighTarget
 from fuzztui.kernel.wire.events import InstanceState, Record
 from fuzztui.run.supervise.target_launcher import PAUSED_FILE
 
@@ -139,7 +140,7 @@ async def test_a_target_that_is_paused_in_its_own_run_has_no_turn(tmp_path: Path
     (tmp_path / "a" / PAUSED_FILE).touch()
     await turns.run()
     assert [events[-1].targets[name]["share"] for name in ("a", "b")] == [0.0, 1.0]
-    assert rests == {"a": "", "b": ""}, "a rests, as soon as it is resumed, and b has the cores"
+    assert rests == {"a": WAITS_FOR_TURN, "b": ""}, "b has the cores, also when a is resumed"
     (tmp_path / "a" / PAUSED_FILE).unlink()
     await turns.run()
     assert sorted(rests.values()) == ["", WAITS_FOR_TURN]
@@ -153,3 +154,13 @@ async def test_a_target_uses_no_more_cores_than_there_are(tmp_path: Path) -> Non
     await turns.finish()
     used = [target["core_s"] for target in events[-1].targets.values()]
     assert sorted(used) == [0.0, 20.0], "ten seconds of two cores"
+
+
+async def test_no_target_with_a_weight_is_reported(tmp_path: Path) -> None:
+    turns = two_targets(tmp_path, [0.0] * 12, [], {})
+    weigh = turns.handlers()[WeighTarget.name]
+    assert turns.at_start() == []
+    assert await weigh(WeighTarget("a", 0), lambda *_: None) == "the weight of a is 0"
+    assert "no target runs" in await weigh(WeighTarget("b", 0), lambda *_: None)
+    (warning,) = turns.at_start()
+    assert "no target runs" in warning.text

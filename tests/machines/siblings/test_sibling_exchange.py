@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from waiting import wait_until
 
+from fuzztui.kernel.base.publish import publish_new
 from fuzztui.kernel.wire.events import FindingSaved
 from fuzztui.machines.siblings import exchange as module
 from fuzztui.machines.siblings.exchange import SiblingExchange
-from fuzztui.machines.siblings.publish import publish_new
 from fuzztui.machines.sync.peers import MAX_BYTES
 from fuzztui.run.campaign.rundir import RunDir, prepare_run
 
@@ -58,6 +58,10 @@ def write(directory: Path, name: str, data: bytes) -> Path:
     return directory / name
 
 
+def counts(exchange: SiblingExchange) -> dict[str, int]:
+    return {key: number for key, number in exchange.figures.items() if key != "behind"}
+
+
 def sha1(data: bytes) -> str:
     return hashlib.sha1(data).hexdigest()
 
@@ -73,15 +77,7 @@ def test_both_ways_and_no_echo(beside: Beside) -> None:
     assert beside.exchange.go() == ""
     assert beside.has() == [b"theirs"]
     assert (beside.corpus / sha1(b"ours")).read_bytes() == b"ours"
-    assert (
-        beside.exchange.figures["files"],
-        beside.exchange.figures["imported"],
-        beside.exchange.figures["exported"],
-    ) == (
-        1,
-        1,
-        1,
-    )
+    assert counts(beside.exchange) == {"files": 1, "imported": 1, "exported": 1, "crashes": 0}
     beside.found(1, b"theirs")  # an instance has imported it from another instance
     write(beside.corpus, "a copy of ours", b"ours")
     write(beside.corpus, sha1(b"more"), b"more")
@@ -101,18 +97,8 @@ def test_a_restart_takes_nothing_twice(beside: Beside) -> None:
     after = beside.again()
     after.go()
     assert beside.has() == [b"theirs"], "what was exported is known, also when it was trimmed"
-    assert (
-        after.figures["files"],
-        after.figures["imported"],
-        after.figures["exported"],
-        after.figures["crashes"],
-    ) == (
-        1,
-        1,
-        2,
-        1,
-    )
-    assert len(after.findings) == 1
+    assert counts(after) == {"files": 1, "imported": 1, "exported": 2, "crashes": 1}
+    assert len(after.new_findings()) == 1
 
 
 def test_crashes_are_findings_or_entries(beside: Beside) -> None:
@@ -120,7 +106,7 @@ def test_crashes_are_findings_or_entries(beside: Beside) -> None:
     write(beside.crashes, "again", b"fails")
     beside.exchange.go()
     assert beside.has("crashes") == [b"fails"]
-    (finding,) = beside.exchange.findings
+    (finding,) = beside.exchange.new_findings()
     assert isinstance(finding, FindingSaved)
     assert finding.instance == "lf"
     assert (beside.run.instance("lf") / finding.file).read_bytes() == b"fails"
@@ -134,9 +120,11 @@ def test_only_so_many_crashes(beside: Beside, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(module, "AT_ONCE", 2)
     for n in range(5):
         write(beside.crashes, f"crash-{n}", b"%d" % n)
+    beside.again()
     assert "limit of 2 inputs" in beside.exchange.go()
     beside.exchange.go()
-    assert len(beside.exchange.findings) == 2
+    assert len(beside.exchange.new_findings()) == 2
+    assert not beside.exchange.new_findings(), "each once"
 
 
 def test_hostile_files_are_left_out(beside: Beside, tmp_path: Path) -> None:
@@ -226,7 +214,7 @@ def test_a_directory_may_come_late_and_go(tmp_path: Path) -> None:
     beside.found(0, b"ours")
     write(beside.crashes, "crash", b"fails")
     assert "waiting for it" in beside.exchange.go()
-    assert beside.exchange.findings, "the other directory is read all the same"
+    assert beside.exchange.new_findings(), "the other directory is read all the same"
     real = tmp_path / "elsewhere"
     real.mkdir()
     write(real, "one", b"theirs")
@@ -236,6 +224,12 @@ def test_a_directory_may_come_late_and_go(tmp_path: Path) -> None:
     assert (real / sha1(b"ours")).exists()
     beside.corpus.unlink()
     assert str(beside.corpus) in beside.exchange.go()
+
+
+def test_a_file_in_place_of_a_directory_is_named(beside: Beside) -> None:
+    beside.crashes.rmdir()
+    beside.crashes.write_bytes(b"")
+    assert beside.exchange.go().startswith(f"{beside.crashes}: this is no directory")
 
 
 def test_a_link_may_lead_to_another_directory(tmp_path: Path) -> None:
@@ -281,6 +275,7 @@ def test_only_so_many_inputs(beside: Beside, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(module.MOST, "corpus", 3)
     for n in range(9):
         write(beside.corpus, f"f{n}", b"%d" % n)
+    beside.again()
     assert "limit of 3 inputs" in beside.exchange.go()
     beside.exchange.go()
     assert len(beside.has()) == 3
@@ -298,6 +293,8 @@ def test_a_file_counts_once_while_it_is_there(beside: Beside) -> None:
     (beside.corpus / "two").unlink()
     beside.exchange.go()
     assert (beside.exchange.figures["files"], beside.exchange.figures["imported"]) == (1, 2)
+    write(beside.corpus, "two", b"more")
+    wait_until(lambda: (beside.exchange.go(), beside.exchange.figures["files"])[1] == 2)
 
 
 def test_imports_do_not_wait_for_exports(beside: Beside, monkeypatch: pytest.MonkeyPatch) -> None:

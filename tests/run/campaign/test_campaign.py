@@ -262,6 +262,15 @@ def test_key_lines_sees_through_strings_and_arrays():
     assert key_lines(text) == {"a": 1, "t": 5, "t.q k.z": 6, "t.last": 9}
 
 
+def test_key_lines_numbers_the_entries_of_arrays_of_tables():
+    text = "[[t]]\na=1\n[t.b]\nc=1\n[[t]]\na=2\n[[t.s]]\nd=1\n[[t.s]]\nd=2\n[u]\na=1\n"
+    assert key_lines(text) == {
+        "t": 1, "t.1": 1, "t.1.a": 2, "t.1.b": 3, "t.1.b.c": 4, "t.2": 5, "t.2.a": 6,
+        "t.2.s": 7, "t.2.s.1": 7, "t.2.s.1.d": 8, "t.2.s.2": 9, "t.2.s.2.d": 10, "u": 11, "u.a": 12,
+    }  # fmt: skip
+    assert key_lines("[[ p.t ]]\na=1\n", "p.") == {"t": 1, "t.1": 1, "t.1.a": 2}
+
+
 OPTIONAL = {"siblings", "notify", "mutants", "oracle", "text", "cluster"}
 
 

@@ -103,29 +103,29 @@ def test_the_frozen_copy_is_the_same_campaign(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
-        ('name = "a b"', "c.toml:1: targets.a b.name: 'a b' is not a name"),
-        ('name = "-x"', "c.toml:1: targets.-x.name: '-x' is not a name"),
-        ('name = "seeds"', "c.toml:1: targets.seeds.name: 'seeds' is a directory of fuzztui"),
+        ('name = "a b"', "c.toml:2: targets.a b.name: 'a b' is not a name"),
+        ('name = "-x"', "c.toml:2: targets.-x.name: '-x' is not a name"),
+        ('name = "seeds"', "c.toml:2: targets.seeds.name: 'seeds' is a directory of fuzztui"),
         ('name = "x"\ncampaign.seed = 1', "targets.x.campaign.seed: is of the whole campaign"),
-        ('name = ".."', "c.toml:1: targets....name: '..' is not a name"),
+        ('name = ".."', "c.toml:2: targets....name: '..' is not a name"),
         ("weight = 2", "c.toml:1: targets.1.name: is missing"),
         ('name = "x"\nweight = -1', "targets.x.weight: a weight is from 0"),
-        ('name = "x"\nweight = nan', "c.toml:1: targets.x.weight: a weight is from 0"),
-        ('name = "x"\ncampaign = 3', "c.toml:1: targets.x.campaign: 3 is not a table"),
-        ('name = "x"\nfile = ""', "c.toml:1: targets."),
-        ('name = "x"\nfile = "~no-such-user/x.toml"', "c.toml:1: targets.x.file: '~no-such-user"),
-        ('name = "x"\nwieght = 1', "c.toml:1: targets.x.wieght: is no key of [[targets]]; did you"),
+        ('name = "x"\nweight = nan', "c.toml:3: targets.x.weight: a weight is from 0"),
+        ('name = "x"\ncampaign = 3', "c.toml:3: targets.x.campaign: 3 is not a table"),
+        ('name = "x"\nfile = ""', "c.toml:3: targets."),
+        ('name = "x"\nfile = "~no-such-user/x.toml"', "c.toml:3: targets.x.file: '~no-such-user"),
+        ('name = "x"\nwieght = 1', "c.toml:3: targets.x.wieght: is no key of [[targets]]; did you"),
         (
             'name = "x"\nfile = "none.toml"',
-            "c.toml:1: targets.x.file: 'none.toml': there is no such",
+            "c.toml:3: targets.x.file: 'none.toml': there is no such",
         ),
-        ('name = "x"\nfile = "c.toml"', "c.toml:1: targets.x.file: is this file"),
+        ('name = "x"\nfile = "c.toml"', "c.toml:3: targets.x.file: is this file"),
         ('name = "x"', "c.toml:1: targets.x.engine.kind: is missing"),
-        ('name = "x"\nengine = 3', "c.toml:1: targets.x.engine: 3 is not a table"),
-        ('name = "x"\nhosts = {}', "c.toml:1: targets.x.hosts: is no key of [[targets]]"),
+        ('name = "x"\nengine = 3', "c.toml:3: targets.x.engine: 3 is not a table"),
+        ('name = "x"\nhosts = {}', "c.toml:3: targets.x.hosts: is no key of [[targets]]"),
         (
             'name = "x"\nengine.kind = "zest"\ntarget = { funtion = "json:loads" }',
-            "c.toml:1: targets.x.target.funtion: unknown key",
+            "c.toml:4: targets.x.target.funtion: unknown key",
         ),
     ],
 )
@@ -137,8 +137,8 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, entry: str, proble
 def test_all_problems_at_once(tmp_path: Path) -> None:
     found = problems(tmp_path, TWO.replace("json:loads", "json").replace("weight = 2.5", "x = 1"))
     assert [line.partition(" ")[0] for line in found] == [
-        "c.toml:11:",
-        "c.toml:14:",
+        "c.toml:13:",
+        "c.toml:16:",
     ]
 
 
@@ -171,3 +171,30 @@ def test_cores_without_targets_have_no_effect(tmp_path: Path) -> None:
     one = '[campaign]\ncores = 2\n[target]\nfunction = "json:loads"\n[engine]\nkind = "zest"\n'
     with pytest.raises(CampaignError, match=r"campaign\.cores"):
         refuse_idle_keys(loaded(tmp_path, one))
+
+
+def test_a_new_campaign_has_a_target_that_runs(tmp_path: Path) -> None:
+    """Nothing would run, without a word; the weights of a run that exists are those of its log."""
+    zero = TWO.replace("weight = 2.5", "weight = 0")
+    assert len(loaded(tmp_path, zero).campaign.targets) == 2
+    (found,) = problems(tmp_path, zero.replace('name = "a"', 'name = "a"\nweight = 0'))
+    assert found.startswith("c.toml:11: targets: all have the weight 0")
+    before = loaded(tmp_path, TWO)
+    prepare_run(before.campaign.output)
+    write_frozen(before, before.campaign.output)
+    frozen = before.campaign.output / "campaign.toml"
+    text = frozen.read_text().replace("weight = 2.5", "weight = 0")
+    frozen.write_text(f"{text}[targets.a]\nweight = 0\n")
+    assert [part.weight for part in load(frozen).campaign.targets] == [0, 0]
+
+
+def test_a_run_opens_that_has_a_name_of_today(tmp_path: Path) -> None:
+    named = TWO.replace('name = "a"', 'name = "added"')
+    (found,) = problems(tmp_path, named)
+    assert "'added' is a directory of fuzztui" in found
+    before = loaded(tmp_path, TWO)
+    prepare_run(before.campaign.output)
+    write_frozen(before, before.campaign.output)
+    frozen = before.campaign.output / "campaign.toml"
+    frozen.write_text(frozen.read_text().replace("[targets.a", "[targets.added"))
+    assert [part.name for part in load(frozen).campaign.targets] == ["added", "b"]

@@ -1,4 +1,4 @@
-"""``[[siblings]]``: its frozen copy, and what is refused, with the line of the entry."""
+"""``[[siblings]]``: its frozen copy, and what is refused, with the line of the key."""
 
 from __future__ import annotations
 
@@ -63,22 +63,25 @@ def test_the_frozen_copy_is_the_same(tmp_path: Path) -> None:
         ('[[siblings]]\ncorpus = "x"\n', "c.toml:9: siblings.2.name: is missing"),
         (
             '[[siblings]]\nname = "lf"\ncorpus = "x"\n',
-            "c.toml:9: siblings.2.name: 'lf' is there twice",
+            "c.toml:10: siblings.2.name: 'lf' is there twice",
         ),
-        ('[[siblings]]\nname = 3\ncorpus = "x"\n', "c.toml:9: siblings.2.name: 3 is no text"),
+        ('[[siblings]]\nname = 3\ncorpus = "x"\n', "c.toml:10: siblings.2.name: 3 is no text"),
         ('[[siblings]]\nname = "b"\n', "c.toml:9: siblings.b.corpus: is missing"),
-        ('[[siblings]]\nname = "b"\ncorpus = "c.toml"\n', "c.toml:9: siblings.b.corpus: 'c.toml'"),
+        ('[[siblings]]\nname = "b"\ncorpus = "c.toml"\n', "c.toml:11: siblings.b.corpus: 'c.toml'"),
         (
             '[[siblings]]\nname = "b"\ncorpus = "runs/c/x"\n',
-            "c.toml:9: siblings.b.corpus: is in the",
+            "c.toml:11: siblings.b.corpus: is in the",
         ),
-        ('[[siblings]]\nname = "a/b"\ncorpus = "x"\n', "c.toml:9: siblings.a/b.name: 'a/b' is not"),
+        (
+            '[[siblings]]\nname = "a/b"\ncorpus = "x"\n',
+            "c.toml:10: siblings.a/b.name: 'a/b' is not",
+        ),
         (
             '[[siblings]]\nname = "main"\ncorpus = "x"\n',
-            "c.toml:9: siblings.main.name: is the name",
+            "c.toml:10: siblings.main.name: is the name",
         ),
-        ('[[siblings]]\nname = "added"\ncorpus = "x"\n', "c.toml:9: siblings.added.name: 'added'"),
-        (SECOND + 'crash = "x"\n', "c.toml:9: siblings.hongg.crash: unknown key, did you mean"),
+        ('[[siblings]]\nname = "added"\ncorpus = "x"\n', "c.toml:10: siblings.added.name: 'added'"),
+        (SECOND + 'crash = "x"\n', "c.toml:13: siblings.hongg.crash: unknown key, did you mean"),
         ('[hosts]\n"here" = {}\n', "c.toml:5: siblings: are for one machine"),
     ],
 )
@@ -91,17 +94,17 @@ def test_a_directory_of_the_run_is_refused_also_through_a_link(tmp_path: Path) -
     """Otherwise entries are written into the queue of main, and its crashes are imported."""
     (tmp_path / "link").symlink_to("runs/c/out/main/queue")
     (found,) = problems(tmp_path, HEAD.replace("lf/corpus", "link"))
-    assert found.startswith("c.toml:5: siblings.lf.corpus: is in the run")
+    assert found.startswith("c.toml:7: siblings.lf.corpus: is in the run")
     (found,) = problems(tmp_path, HEAD.replace("lf/crashes", "runs/c/out/main/crashes"))
-    assert found.startswith("c.toml:5: siblings.lf.crashes: is in the run")
+    assert found.startswith("c.toml:8: siblings.lf.crashes: is in the run")
 
 
 def test_each_directory_is_given_once(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("lf/corpus")
     (found,) = problems(tmp_path, HEAD + '[[siblings]]\nname = "b"\ncorpus = "link"\n')
-    assert found.startswith("c.toml:9: siblings.b.corpus: is the directory of siblings.lf.corpus")
+    assert found.startswith("c.toml:11: siblings.b.corpus: is the directory of siblings.lf.corpus")
     (found,) = problems(tmp_path, HEAD.replace("lf/crashes", "lf/corpus"))
-    assert found.startswith("c.toml:5: siblings.lf.crashes: is the directory of siblings.lf.corp")
+    assert found.startswith("c.toml:8: siblings.lf.crashes: is the directory of siblings.lf.corp")
 
 
 def test_a_run_opens_whatever_its_links_lead_to_now(tmp_path: Path) -> None:
@@ -161,7 +164,7 @@ def test_a_name_of_a_turn_beside_mutants(tmp_path: Path) -> None:
     named = AFL.replace('name = "lf"', 'name = "m1"')
     assert loaded(tmp_path, named).campaign.table("siblings")
     found = problems(tmp_path, named + '[mutants]\nsources = ["app.py"]\n')
-    assert any(p.startswith("c.toml:5: siblings.m1.name: is a name of instances") for p in found)
+    assert any(p.startswith("c.toml:6: siblings.m1.name: is a name of instances") for p in found)
 
 
 def test_without_instrumentation_afl_imports_nothing(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from waiting import DEADLINE_S, until
 
 from fuzztui.engines.base.spec import LOAD_LIMIT_S
 from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.selectors import WAITS_FOR_TURN
 from fuzztui.kernel.model.state import Instance, State
 from fuzztui.kernel.wire.events import (
     EntrySaved,
@@ -206,6 +207,29 @@ async def test_an_engine_that_never_comes_up_is_an_alarm_too(start):
     life.watch_progress()
     assert life.state == "stalled"
     assert "since the start" in desk.log[-1].reason
+
+
+async def test_one_without_a_turn_is_paused_again_whatever_has_resumed_it(start):
+    life, desk = start()
+    await reach(life, desk, "starting")
+    life.hello()
+    life.rest(WAITS_FOR_TURN)
+    identity = life._process.identity
+    await until(identity.stopped)
+    identity.signal(signal.SIGCONT)
+    await until(lambda: not identity.stopped())
+    life.rest(WAITS_FOR_TURN)
+    await until(identity.stopped)
+    life.rest("")
+    await until(lambda: not identity.stopped())
+    assert desk.states == ["starting", "running", "paused", "running"]
+    # A turn that only goes on is no sign of life.
+    life.launcher.stall_s = -1.0
+    life.rest("")
+    life.watch_progress()
+    assert life.state == "stalled"
+    life.rest("")
+    assert life.state == "stalled"
 
 
 async def test_a_paused_one_starts_paused(start):

@@ -35,6 +35,9 @@ class FakeContext:
     def flush(self):
         return True
 
+    def refusal(self, command, by):
+        return ""
+
     def apply_without_instances(self, command, by):
         return ""
 

@@ -6,12 +6,15 @@ import pytest
 from hosted import hosted
 from strict_html import StrictPage
 
+from fuzztui.kernel.base.page import PageChart
 from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.selectors import SEVERAL_TARGETS
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire import events as ev
 from fuzztui.tools.report.findings import bounded
 from fuzztui.tools.report.html import html_page
 from fuzztui.tools.report.markdown import markdown_page
+from fuzztui.tools.report.over_time import over_time
 from fuzztui.tools.report.run import FindingInput, ReportedRun, short_target
 from fuzztui.tools.report.run_page import run_json, run_page
 from fuzztui.tools.report.setup import flat_keys, utc
@@ -236,3 +239,19 @@ def test_hosts_are_in_the_page_without_their_addresses():
         assert "box2" not in text
     rows = run_json(run, [])["hosts"]
     assert [row["connected"] for row in rows] == [True, False, True]
+
+
+def test_several_targets_have_a_line_of_edges_each():
+    """The edges of different targets cannot be added, and the most of one says nothing."""
+    state = state_of(
+        (0, ev.CampaignStarted("c", SEVERAL_TARGETS)),
+        *((t, ev.Stats("json", t * 9, edges=9 + t)) for t in range(1, 9)),
+        *((t, ev.Stats(HOSTILE, t, edges=5 * t)) for t in range(8, 12)),
+    )
+    run = report_of(state)
+    charts = [part for part in over_time(state, has_history=True) if isinstance(part, PageChart)]
+    (edges,) = (chart for chart in charts if chart.title == "edges")
+    assert [line.values[-1] for line in edges.lines] == [17, 55]
+    assert edges.lines[0].name == "json"
+    StrictPage(html_page(run_page(run))).check_harmless()
+    assert "edges" not in run_json(run, [])["series"]

@@ -13,7 +13,7 @@ from fuzztui.kernel.base.atomic import PART, write_all
 _FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def publish_new(file: Path, data: bytes, before: Callable[[], None]) -> bool:
+def publish_new(file: Path, data: bytes, before: Callable[[], None] = lambda: None) -> bool:
     """Make ``file``, with the mode of a new file; return False if there is anything of its name.
 
     Never follows a link, and never replaces a file, whenever it is put there. ``before`` is called
