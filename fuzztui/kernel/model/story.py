@@ -102,7 +102,8 @@ def _end(state: State) -> Iterator[Moment]:
     if state.state not in ENDED:
         return
     parts = [f"{state.state}: {state.reason}" if state.reason else state.state]
-    if (edges := state.series.get("edges")) is not None:  # of several targets there are none
+    edges = state.series.get("edges")  # of several targets, those of one in a former checkpoint
+    if edges is not None and state.engine != SEVERAL_TARGETS:
         parts.append(several(int(edges.last), "edge"))
     if state.mutants and not state.stage:
         killed = state.mutant_counts.get("killed", 0)
