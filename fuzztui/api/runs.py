@@ -166,16 +166,17 @@ class Run:
         deadline = time.monotonic() + timeout_s
         with _errors():
             session = Session(self.path, LiveClock())
-            while True:
+        while True:
+            with _errors():  # not around until: its errors are the script's
                 now = self._folded(session)
-                if until(now) if until else now.has_ended:
-                    return now
-                if now.has_ended:
-                    reason = f": {now.reason}" if now.reason else ""
-                    raise RunError(f"{self.path}: the campaign is {now.state}{reason}")
-                if time.monotonic() >= deadline:
-                    raise RunError(f"{self.path}: not within {timeout_s:g} s; it is {now.state}")
-                time.sleep(min(_POLL_S, max(0.0, deadline - time.monotonic())))
+            if until(now) if until else now.has_ended:
+                return now
+            if now.has_ended:
+                reason = f": {now.reason}" if now.reason else ""
+                raise RunError(f"{self.path}: the campaign is {now.state}{reason}")
+            if time.monotonic() >= deadline:
+                raise RunError(f"{self.path}: not within {timeout_s:g} s; it is {now.state}")
+            time.sleep(min(_POLL_S, max(0.0, deadline - time.monotonic())))
 
     def steer(
         self,
