@@ -36,6 +36,8 @@ from fuzztui.kernel.model.state import State
 from fuzztui.kernel.session import LiveClock, ReplayClock, Session
 
 _POLL_S: Final = 0.2
+_LONGEST_S: Final = 1e6
+"""Of steering; a socket refuses infinity."""
 
 
 class RunError(Exception):
@@ -202,9 +204,10 @@ class Run:
         if self._run is None:
             raise RunError(f"{self.path}: a log alone cannot be steered")
         id_, *more = words or ("",)
+        timeout = None if timeout_s is None else min(_LONGEST_S, timeout_s)
         options = argparse.Namespace(
             run=self._run, action=action, id=id_, more=more, instance=instance, because=because,
-            note=note, to=to or None, adaptive=adaptive, fixed=fixed, timeout=timeout_s,
+            note=note, to=to or None, adaptive=adaptive, fixed=fixed, timeout=timeout,
         )  # fmt: skip
         with _errors():
             return [
