@@ -159,8 +159,9 @@ def make(
     parser: argparse.ArgumentParser, known: dict[str, Experiment], args: argparse.Namespace
 ) -> bool:
     """Measure what is missing, and print the page. Returns whether a command has failed."""
-    chosen = [known[name] for name in args.only.split(",") if name in known]
-    if unknown := set(args.only.split(",")) - known.keys():
+    names = dict.fromkeys(name.strip() for name in args.only.split(","))
+    chosen = [known[name] for name in names if name in known]
+    if unknown := names.keys() - known.keys():
         parser.error(f"--only: {', '.join(sorted(unknown))}: there are {', '.join(known)}")
     args.output.mkdir(parents=True, exist_ok=True)
     summary, failed = Rows("paper", args.results), False

@@ -36,6 +36,8 @@ from fuzztui.kernel.model.state import State
 from fuzztui.kernel.session import LiveClock, ReplayClock, Session
 
 _POLL_S: Final = 0.2
+_LONGEST_S: Final = 1e6
+"""Of steering; a socket refuses infinity."""
 
 
 class RunError(Exception):
@@ -166,16 +168,17 @@ class Run:
         deadline = time.monotonic() + timeout_s
         with _errors():
             session = Session(self.path, LiveClock())
-            while True:
+        while True:
+            with _errors():  # not around until: its errors are the script's
                 now = self._folded(session)
-                if until(now) if until else now.has_ended:
-                    return now
-                if now.has_ended:
-                    reason = f": {now.reason}" if now.reason else ""
-                    raise RunError(f"{self.path}: the campaign is {now.state}{reason}")
-                if time.monotonic() >= deadline:
-                    raise RunError(f"{self.path}: not within {timeout_s:g} s; it is {now.state}")
-                time.sleep(min(_POLL_S, max(0.0, deadline - time.monotonic())))
+            if until(now) if until else now.has_ended:
+                return now
+            if now.has_ended:
+                reason = f": {now.reason}" if now.reason else ""
+                raise RunError(f"{self.path}: the campaign is {now.state}{reason}")
+            if time.monotonic() >= deadline:
+                raise RunError(f"{self.path}: not within {timeout_s:g} s; it is {now.state}")
+            time.sleep(min(_POLL_S, max(0.0, deadline - time.monotonic())))
 
     def steer(
         self,
@@ -201,9 +204,10 @@ class Run:
         if self._run is None:
             raise RunError(f"{self.path}: a log alone cannot be steered")
         id_, *more = words or ("",)
+        timeout = None if timeout_s is None else min(_LONGEST_S, timeout_s)
         options = argparse.Namespace(
             run=self._run, action=action, id=id_, more=more, instance=instance, because=because,
-            note=note, to=to or None, adaptive=adaptive, fixed=fixed, timeout=timeout_s,
+            note=note, to=to or None, adaptive=adaptive, fixed=fixed, timeout=timeout,
         )  # fmt: skip
         with _errors():
             return [

@@ -58,6 +58,14 @@ def test_an_old_run_opens_and_stays_as_it_is(old):
     assert files(old) == before
 
 
+def test_an_error_of_the_callers_own_condition_stays_what_it_is(old):
+    def until(_):
+        raise FileNotFoundError("of the script")
+
+    with pytest.raises(FileNotFoundError, match="of the script"):
+        fuzztui.open_run(old).wait(until)
+
+
 def test_the_json_of_an_old_run_is_that_of_today(old, capsys):
     def printed(*words):
         assert main([str(word) for word in words]) == DONE

@@ -1,5 +1,7 @@
 """``fuzztui.open_run`` on a live campaign: waiting, steering with a receipt, and its end."""
 
+import math
+
 import pytest
 from homes import Home
 
@@ -15,7 +17,7 @@ def test_a_script_steers_a_campaign_and_reads_what_came(home: Home, capsys) -> N
         assert now.state == "running"
         first = now.entries[0]
         assert first.path and first.path.read_bytes() is not None
-        (answer,) = run.steer("promote", first.key)
+        (answer,) = run.steer("promote", first.key, timeout_s=math.inf)
         assert (answer.result, answer.ok) == ("applied", True)
         later = run.wait(lambda later: later.execs > now.execs, timeout_s=120)
         assert later.receipt(answer)

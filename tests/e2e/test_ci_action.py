@@ -174,8 +174,16 @@ class Comments(BaseHTTPRequestHandler):
 
     kept: ClassVar[dict[int, dict[str, Any]]]
     token = "Bearer t"
+    broken: ClassVar[Any] = None
+    """What is answered instead; "no length": less than was promised."""
 
     def do_GET(self) -> None:
+        if self.broken is not None:
+            self.send_response(200)
+            self.send_header("Content-Length", "1000" if self.broken == "no length" else "")
+            self.end_headers()
+            self.wfile.write(json.dumps(self.broken).encode())
+            return
         page = int(self.path.rpartition("page=")[2])
         self._answer(list(self.kept.values())[100 * (page - 1) : 100 * page])
 
@@ -204,7 +212,9 @@ def test_the_comment_of_an_earlier_run_is_replaced(tmp_path: Path) -> None:
     report = runner.checkout / "fuzztui-ci/comment.md"
     report.parent.mkdir(parents=True)
     quoted = {"id": 1, "user": {"type": "User"}, "body": "<!-- m -->\nquoted by a user"}
-    others = [{"id": n, "user": {"type": "Bot"}, "body": "other"} for n in range(2, 200)]
+    others = [{"id": n, "user": {"type": "Bot"}, "body": "other"} for n in range(2, 198)]
+    others += [{"id": 198, "user": None, "body": "of a deleted account"}]
+    others += [{"id": 199, "user": {"type": "Bot"}, "body": None}]
     Comments.kept = {row["id"]: row for row in [quoted, *others]}
     server = ThreadingHTTPServer(("127.0.0.1", 0), Comments)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -227,6 +237,10 @@ def test_the_comment_of_an_earlier_run_is_replaced(tmp_path: Path) -> None:
         runner.env["GITHUB_TOKEN"] = "of a fork"
         done = runner.step(name)
         assert (done.returncode, "::warning" in done.stdout) == (0, True)
+        for broken in ("no length", [{"id": 1, "user": "x", "body": "y"}], {"message": "no list"}):
+            Comments.broken = broken
+            done = runner.step(name)
+            assert (done.returncode, "::warning" in done.stdout) == (0, True)
     finally:
         server.shutdown()
         server.server_close()

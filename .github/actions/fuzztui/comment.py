@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import urllib.request
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,9 @@ def earlier(comments: str, marker: str) -> int | None:
         found = ask(f"{comments}?per_page=100&page={page}")
         for comment in found:
             # A user may have quoted the marker; an action writes as a bot.
-            if comment["user"]["type"] == "Bot" and comment["body"].startswith(marker):
+            # The user is null once the account is deleted.
+            by, text = comment["user"] or {}, comment["body"] or ""
+            if by.get("type") == "Bot" and text.startswith(marker):
                 return int(comment["id"])
         if not found:
             break
@@ -55,7 +58,7 @@ def main() -> None:
             ask(comments, "POST", {"body": text})
         else:
             ask(f"{issues}/comments/{number}", "PATCH", {"body": text})
-    except (OSError, ValueError, KeyError, TypeError) as e:
+    except (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError) as e:
         advice = "the job needs the permission pull-requests: write, which forks do not get"
         print(f"::warning title=fuzztui::no comment was written: {e}; {advice}")
 
