@@ -27,7 +27,6 @@ ELSEWHERE = {
     "fuzztui metrics runs/crate /path/to/sync_dir --listen 9464": "a port of the network",
     "fuzztui ci --budget 5m": "a git repository (tests/e2e/test_ci.py)",
     "fuzztui ci --since origin/main --budget 5m": "a git repository",
-    "fuzztui ci campaign.toml --since origin/main --budget 5m": "a git repository",
     "fuzztui merge job-*/score.json -o score.json": "files of several jobs of CI",
     "fuzztui merge runs/json-1-of-2 runs/json-2-of-2 -o runs/json": "shards of two machines",
     "fuzztui status runs/json": "shards of two machines (tests/e2e/test_merge_runs.py)",
