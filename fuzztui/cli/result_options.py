@@ -19,7 +19,7 @@ def _ci(parser: CommandParser) -> Run:
         "mutate all code, also in a pull request, whose target branch is else the default of "
         "--since",
     )
-    parser.time("--budget", "time for fuzzing after the replay (default: 5m; 0: none)", 300.0)
+    parser.time("--budget", "time for the whole job (default: 5m; 0: no fuzzing)", 300.0)
     parser.path(
         "--corpus",
         "DIR",
