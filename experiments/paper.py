@@ -190,8 +190,8 @@ def make(
 def _is_done(each: Experiment, args: argparse.Namespace) -> bool:
     """Whether the same command has measured it at this commit."""
     kept = _kept(args.output / f"{each.name}.json")
-    if kept is None or kept.code not in (0, 1):
-        return False
+    if kept is None or kept.code not in (0, 1) or kept.commit.endswith("+") or not kept.commit:
+        return False  # of changed sources the commit does not say which
     return kept.command == shlex.join(each.words(args)) and kept.commit == commit()
 
 
