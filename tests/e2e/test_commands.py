@@ -32,7 +32,7 @@ def test_a_headless_run_to_its_budget(home):
     assert last["mutants"] is None
     assert [i["id"] for i in last["instances"]] == ["main"]
     assert home.processes() == []
-    assert json.loads(home("status", str(home.run), "--json")) == home.status()
+    assert json.loads(home("status", str(home.run), "--json")) == {"v": 1, **home.status()}
     # The log says the same as the live run did, and the directory the same as the log.
     assert json.loads(home("replay", str(home.run), "--json"))["execs"] == 2000
     assert len(list((home.run / "out/main/queue").glob("id:*"))) == last["corpus"]
