@@ -64,10 +64,11 @@ def events(spec: str, *kinds: str) -> list[dict]:
 
 
 def records_there(box: Host, upto: int) -> list[str]:
-    """The lines of the log over there, up to a number."""
+    """The lines of the log over there, up to a number, as ``events --json`` prints them."""
     text = box.inside("sh", "-c", f"cd {RUN}/log; zcat campaign.jsonl.gz 2>/dev/null; cat tail-*")
     lines = {json.loads(line)["s"]: line for line in text.splitlines()}
-    return [line for number, line in sorted(lines.items()) if number <= upto]
+    kept = [line for number, line in sorted(lines.items()) if number <= upto]
+    return ['{"v":1,' + line.removeprefix("{") for line in kept]
 
 
 @pytest.fixture

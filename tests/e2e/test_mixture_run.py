@@ -52,7 +52,7 @@ def test_all_instances_obey_and_the_log_says_who_asked(made, capsys):
     assert fuzztui("ctl", run, "mixture", "text=2")[0] == 2
     assert fuzztui("ctl", run, "mixture", "--adaptive")[0] == 0
     s.until(lambda st: mixture_summary(st).adaptive)
-    rows = json.loads(fuzztui("operators", run, "--json", "--sort", "found")[1])
+    rows = json.loads(fuzztui("operators", run, "--json", "--sort", "found")[1])["mutators"]
     assert rows[0]["found"] >= rows[-1]["found"]
     assert json.loads(fuzztui("status", run, "--json")[1])["mixture"]["adaptive"] is True
 
