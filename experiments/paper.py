@@ -9,8 +9,9 @@
 Each table is an experiment or a benchmark of its own, and can be run alone by the command that
 stands above the table. Its rows go to ``--output`` as they come, and it continues where it was
 stopped. A table that was finished by the same command at the same commit is not measured again.
-``tables.md`` has them all, tuning and held-out sets apart; a goal that was missed is named in
-the text of the table. ``--archive`` packs rows, page, sources, versions of packages, checksums.
+``tables.md`` has them all, tuning and held-out sets apart, with a figure of the medians over time
+where the rows hold the times (plots.py); a goal that was missed is named in the text of the table.
+``--archive`` packs rows, page, sources, versions of packages, checksums.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import plots
 from lab.options import parse
 from lab.rows import Rows, commit
 
@@ -114,6 +116,18 @@ def page(chosen: list[Experiment], args: argparse.Namespace) -> Iterator[str]:
         end = ends.get(kept.code, f"; **failed with status {kept.code}**")
         yield f"`{kept.command}`, commit {kept.commit}, {kept.machine}, {kept.date}{end}"
         yield f"\n```text\n{kept.text.strip() or '(nothing was printed)'}\n```"
+        if (args.output / f"{each.name}.svg").exists():
+            yield f"\n![{each.makes}: over time]({each.name}.svg)"
+
+
+def plot(rows: Path) -> None:
+    """Draw the figure over time beside its rows, if the rows have one."""
+    try:
+        plots.draw(rows, rows.with_suffix(".svg"))
+    except (ValueError, OSError):
+        return  # a table without a time axis
+    except ImportError:
+        print("no figures: matplotlib is missing; pip install -e '.[bench]'", file=sys.stderr)
 
 
 def archive(file: Path, output: Path) -> None:
@@ -174,6 +188,7 @@ def make(
         print(f"[{at + 1}/{len(due)}{guess}] {each.name}: {each.makes}", file=sys.stderr)
         outcome = measure(each, args)
         (args.output / f"{each.name}.json").write_text(json.dumps(vars(outcome), indent=1))
+        plot(args.output / f"{each.name}.jsonl")
         summary.add(
             name=each.name, command=outcome.command, code=outcome.code, took_s=outcome.took_s
         )
