@@ -124,10 +124,10 @@ def status_rows(state: State) -> Iterator[tuple[str, str]]:
     yield "score", score_text(s)
     stats = state.mutation.values()
     spent = [
-        ("original", sum(f.original_s for f in stats)),
+        ("target", sum(f.original_s for f in stats)),
         ("mutants", sum(f.mutants_s for f in stats)),
         ("compiling", sum(f.compile_s for f in stats)),
-        ("the rest", sum(f.rest_s for f in stats)),
+        ("other", sum(f.rest_s for f in stats)),
     ]
     whole = sum(seconds for _, seconds in spent)
     if whole > 0:

@@ -183,7 +183,7 @@ def test_status_tells_of_mutants():
     assert rows == {
         "mutants": "6: 1 killed, 1 alive, 1 pending, 1 skipped, 1 equivalent, 1 invalid",
         "score": "20.0% (33.3% without skipped and equivalent)",
-        "time": "original 25%, mutants 50%, compiling 12%, the rest 12%",
+        "time": "target 25%, mutants 50%, compiling 12%, other 12%",
         "now": "exact pass, 1,234 inputs to go",
     }
     line = summary_line(mutants_summary(big()))  # of `score` and `mutants list`

@@ -104,7 +104,7 @@ class MutantStrip(ChoiceStrip):
             *lines,
             *_times(analysis, width),
             *self.meaning(
-                width, "running the target itself, its mutants, compiling these, the rest"
+                width, "running the target itself, its mutants, compiling these, other work"
             ),
             _schedule(analysis),
             *self.meaning(width, "trials that run mutants at once; pairs that are still to run"),
