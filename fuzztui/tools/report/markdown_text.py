@@ -9,8 +9,8 @@ from fuzztui.kernel.base.text import brief, visible
 
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]#|~])")
 _IN_CODE: Final = re.compile(r"([\\`*_{}\[\]#|~@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
-_BLOCK: Final = re.compile(r"^([-+=]|\d+(?=[.)]))|^\s+")
-"""The start of a list, of a rule or of a code block."""
+_BLOCK: Final = re.compile(r"^([-+](?=[-\s]|$)|=|\d+(?=[.)](?:\s|$)))|^\s+")
+"""The start of a list, of a rule or of a code block; not a number such as ``92.1%`` or ``+3``."""
 _CALLS: Final = re.compile(
     r"([@#!~%$](?=\w)|:(?=//)|(?<![^\W_])(?:www|GH|mailto|xmpp)(?=[.:-]))", re.IGNORECASE
 )

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from markdown_it import MarkdownIt
 from strict_html import StrictPage
 
 from fuzztui.kernel.base.page import (
@@ -25,6 +26,7 @@ from fuzztui.kernel.base.page import (
 from fuzztui.tools.report.charts import axis_number, axis_of
 from fuzztui.tools.report.html import escape, html_page
 from fuzztui.tools.report.markdown import markdown_page
+from fuzztui.tools.report.markdown_text import markdown_text
 from fuzztui.tools.report.plain import plain_page
 
 HOSTILE = (
@@ -141,3 +143,20 @@ def test_moments_of_a_short_axis_have_tenths():
     assert moment(61, 3600) == "0:01:01"
     line = ChartLine("", (1, 3), (10, 30))
     assert [value_at(line, t) for t in (0, 1, 2.9, 3, 9)] == [0, 10, 10, 30, 30]
+
+
+@pytest.mark.parametrize(
+    "text", ["- a", "+\ta", "-", "--", "---", "- - -", "=", "==", "1. a", "12)", "+ ", "   a"]
+)
+def test_no_text_begins_a_block_of_markdown(text: str) -> None:
+    kinds = [token.type for token in MarkdownIt("commonmark").parse(f"x\n\n{markdown_text(text)}")]
+    assert kinds == 2 * ["paragraph_open", "inline", "paragraph_close"]
+    under = MarkdownIt("commonmark").parse(f"x\n{markdown_text(text)}")
+    assert [token.type for token in under] == ["paragraph_open", "inline", "paragraph_close"]
+
+
+@pytest.mark.parametrize("text", ["92.1%", "+70 edges", "-2.7%", "1.5M", "3.11"])
+def test_a_number_stays_as_it_is_in_markdown(text: str) -> None:
+    assert markdown_text(text) == text
+    [_, inline, _] = MarkdownIt("commonmark").parse(text)
+    assert inline.content == text
