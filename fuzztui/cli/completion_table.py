@@ -24,7 +24,7 @@ _OF_COMMAND: Final = {
     ("mutants", "path"): "runs campaigns",
     ("mutants", "selections"): "mutants",
     ("test", "parts"): "files",
-    ("repro", "file"): "finding-files",
+    ("repro", "files"): "finding-files",
     ("minimise", "file"): "finding-files",
     ("bisect", "finding"): "finding-files",
     ("corpus", "entry"): "entries",

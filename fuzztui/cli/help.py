@@ -206,8 +206,8 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         CommandHelp(
             "repro",
             (
-                ("RUN FILE", "run the target on one finding or queue entry;"),
-                ("", "exit code 10: it fails, 0: it does not"),
+                ("RUN FILE...", "run the target on findings or queue entries;"),
+                ("", "exit code 10: one fails, 0: none does"),
             ),
             ("repro runs/crate runs/crate/out/main/crashes/id:000000*",),
         ),

@@ -1,4 +1,4 @@
-"""``repro``: run the target on one input, and show what happens."""
+"""``repro``: run the target on inputs, and show what happens."""
 
 from __future__ import annotations
 
@@ -32,17 +32,25 @@ from fuzztui.run.triage.program import find_file
 
 
 def repro(options: argparse.Namespace) -> int:
-    """Run the target on one input and show what happens.
+    """Run the target on each input and show what happens.
 
-    Returns FINDINGS if the target fails, DONE if it does not.
+    Returns FINDINGS if the target fails on any of them, DONE if it does not.
     """
     trees = afl_directories(options.run)
-    if options.file is None:
+    if not options.files:
         return _list(options.run, trees)
-    if trees is not None:
-        return repro_watched(options.run, options.file)
-    run_dir = RunDir(find_run(options.run))
-    run_dir, file = of_target(run_dir, finding_file(run_dir, options.file))
+    run_dir = RunDir(find_run(options.run)) if trees is None else None
+    codes = []
+    for n, given in enumerate(options.files, 1):
+        if len(options.files) > 1:
+            say(f"input {n} of {len(options.files)}: {given}")
+        code = repro_watched(options.run, given) if run_dir is None else _repro_one(run_dir, given)
+        codes.append(code)
+    return FINDINGS if FINDINGS in codes else max(codes)
+
+
+def _repro_one(run_dir: RunDir, given: str) -> int:
+    run_dir, file = of_target(run_dir, finding_file(run_dir, given))
     campaign = afl_campaign(run_dir)
     slot = _slot_of(run_dir, file)
     if campaign is None:

@@ -199,27 +199,20 @@ def _written(parser: CommandParser, default: str) -> None:
     parser.absolute()
 
 
-# ------------------------------------------------------------------------------ one input
+# ------------------------------------------------------------------------------ single inputs
+
+_INPUT = "an input, or INSTANCE/crashes/id:... in the run"
 
 
 def _repro(parser: CommandParser) -> Run:
-    _input(parser, nargs="?")
+    parser.run()
+    parser.text("files", "FILE", f"{_INPUT}; without it, the findings are listed", nargs="*")
     return command("repro.repro")
 
 
-def _input(parser: CommandParser, nargs: str | None = None) -> None:
-    parser.run()
-    parser.text(
-        "file",
-        "FILE",
-        "an input, or INSTANCE/crashes/id:... in the run"
-        + "; without it, the findings are listed" * (nargs == "?"),
-        nargs=nargs,
-    )
-
-
 def _minimise(parser: CommandParser) -> Run:
-    _input(parser)
+    parser.run()
+    parser.text("file", "FILE", _INPUT)
     parser.output("OUT", "the output file; default: RUN/minimised/INSTANCE/NAME")
     parser.time(
         "--time",

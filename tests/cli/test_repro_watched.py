@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+from pathlib import Path
 
 import pytest
 from run_logs import run_with
@@ -41,6 +42,17 @@ def test_the_command_in_its_files_runs_only_with_consent(crash, tmp_path, monkey
     assert main(["repro", "out", crash]) == FINDINGS
     assert (tmp_path / "ran").exists()
     assert "SIGSEGV" in capsys.readouterr().err
+
+
+def test_several_inputs_run_one_after_the_other(crash, tmp_path, monkeypatch, capsys):
+    Path("out/main/crashes/id:000001,sig:11").write_bytes(b"")
+    (tmp_path / "target").write_text('#!/bin/sh\ncat "$1" >>ran; [ ! -s "$1" ] || kill -SEGV $$\n')
+    monkeypatch.setattr("sys.stdin", Terminal("y\n" * 3))
+    harmless = "main/crashes/id:000001,sig:11"
+    assert main(["repro", "out", harmless, crash, harmless]) == FINDINGS
+    assert "input 3 of 3: main/crashes/id:000001" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", Terminal("y\n" * 3))
+    assert main(["repro", "out", harmless, harmless]) == 0
 
 
 def test_an_argument_is_passed_on_as_it_is(crash, tmp_path, monkeypatch, capsys):

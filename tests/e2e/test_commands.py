@@ -121,8 +121,9 @@ def test_a_campaign_file_means_the_newest_of_its_runs(home):
     assert "run-3, the newest of 3 runs; run still runs" in home.stderr
     wait_until(lambda: not running(home.path / "run-3"))
     shutil.rmtree(home.path / "run-3")
-    assert home("repro", file, str(entry))
-    assert "run-2, the newest of 2 runs" in home.stderr
+    assert home("repro", file, str(entry), str(entry))
+    assert home.stderr.count("run-2, the newest of 2 runs") == 1
+    assert "input 2 of 2: " in home.stderr
     assert home("replay", file, "--json")
 
 
