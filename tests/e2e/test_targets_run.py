@@ -14,13 +14,13 @@ from supervised import Supervised
 from waiting import DEADLINE_S, wait_until
 
 from fuzztui.features.targets.fold import TargetRows, target_rows
-from fuzztui.kernel.model.selectors import WAITS_FOR_TURN, running_time
+from fuzztui.kernel.model.selectors import WAITS_FOR_TURN
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.remote.client import ControlClient
 from fuzztui.kernel.remote.lock import running
 from fuzztui.kernel.session import LiveClock, Session
 from fuzztui.kernel.wire.commands import AddSeed, Pause, Resume, WeighTarget
-from fuzztui.kernel.wire.events import FindingSaved
+from fuzztui.kernel.wire.events import CampaignEnded, CampaignState, FindingSaved
 from fuzztui.run.process.identity import kill_marked, marked
 
 pytestmark = pytest.mark.slow
@@ -291,7 +291,10 @@ def test_targets_finish_their_work_when_the_whole_campaign_has_finished(place: P
         shop.start("campaign.budget=4s")
         state = shop.until(lambda s: s.state == "finished")
         assert all(f.signature for f in state.findings.values()), "all were run again"
-        assert running_time(state) < 8, "what is left at the end uses no budget"
+        ends = (CampaignState, CampaignEnded)
+        times = [(r.event.state, r.t) for r in shop.records() if isinstance(r.event, ends)][-2:]
+        assert [name for name, _ in times] == ["stopping", "finished"]
+        assert times[0][1] == times[1][1], "what is left at the end uses no budget"
         for name in shop.names:
             part = shop.part_state(name)
             assert (part.state, part.reason) == ("stopped", "the whole campaign has finished")

@@ -61,7 +61,8 @@ TEXT = Library(
 )
 COUNTERS = Library("sancov", "has the counters of extensions", (_INSTRUMENT / "sancov.c",))
 
-_TIMEOUT_S = 60
+_TIMEOUT_S = 600
+"""A busy machine takes minutes for what takes a second alone."""
 _SEPARATORS = ";:,"
 """Separators in AFL_CUSTOM_MUTATOR_LIBRARY, which a path cannot contain."""
 
@@ -116,6 +117,9 @@ def _library(library: Library, progress: Progress) -> tuple[Path | None, str]:
                 reason = _compile(compiler, library, cache / name)
                 if not reason:
                     return cache / name, ""
+    except subprocess.TimeoutExpired:
+        wait = f"{_TIMEOUT_S // 60} minutes"
+        reason = f"{compiler} did not end within {wait}; start again when the machine is less busy"
     except (OSError, subprocess.SubprocessError) as e:
         reason = str(e)
     if compiler is None:

@@ -268,9 +268,9 @@ class Supervisor:
             self._services.hurry()
         if not self.leaving:
             self._stop_request.set(end_reason)
-            self.record(ev.CampaignState("stopping", end_reason.reason))
             if self._campaign.targets:
                 self._clock.stop()  # no budget counts the last findings of the targets
+            self.record(ev.CampaignState("stopping", end_reason.reason))
         for life in list(self.lives.values()):
             self.end_one(life, end_reason)
 

@@ -634,6 +634,18 @@ def test_a_cache_that_cannot_be_trusted_or_used(tmp_path, monkeypatch, spoil):
     assert path.parent == tmp_path / f"tmp/fuzztui-{os.geteuid()}"
 
 
+def test_a_compiler_that_does_not_end(tmp_path, monkeypatch):
+    compiler = tmp_path / "bin/cc"
+    compiler.parent.mkdir()
+    compiler.write_text("#!/bin/sh\nexec sleep 1000\n")
+    compiler.chmod(0o700)
+    monkeypatch.setenv("PATH", str(compiler.parent), prepend=":")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("fuzztui.run.process.library._TIMEOUT_S", 0.1)
+    path, why = steering_library()
+    assert (path, "start again when the machine is less busy" in why) == (None, True)
+
+
 def test_no_compiler(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
