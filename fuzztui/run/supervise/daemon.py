@@ -22,6 +22,8 @@ from fuzztui.kernel.base.files import open_regular, read_regular
 from fuzztui.run.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, Unfit
 
 _POLL_S = 0.2
+_ENDS = (signal.SIGTERM, signal.SIGINT, signal.SIGRTMIN)
+"""The last one: the whole campaign of several targets has finished."""
 
 
 class StarterPipe:
@@ -32,11 +34,22 @@ class StarterPipe:
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
-        """Context manager: raises SupervisorError in its body when the parent process exits.
+        """Context manager: raises SupervisorError in its body when the campaign is not wanted.
 
-        The body may run for minutes without a progress message, and a user who pressed Ctrl-C does
-        not want the campaign. For the main thread only.
+        That is when the parent process exits (a user pressed Ctrl-C), and at a signal that ends
+        supervisors. The body may run for minutes without a progress message, and its builds must
+        not outlive it. For the main thread only.
         """
+        ends = {number: signal.signal(number, _ended) for number in _ENDS}
+        try:
+            with self._parent_watched():
+                yield
+        finally:
+            for number, handler in ends.items():
+                signal.signal(number, handler)
+
+    @contextlib.contextmanager
+    def _parent_watched(self) -> Iterator[None]:
         if self._fd is None:
             yield
             return
@@ -91,6 +104,10 @@ def _parent_exited(*_: object) -> None:
     raise SupervisorError(
         "the process that started the campaign exited before the campaign was running"
     )
+
+
+def _ended(number: int, _: object) -> None:
+    raise SupervisorError(f"{signal.Signals(number).name} ended the supervisor during the start")
 
 
 def _watch(fd: int, over: threading.Event) -> None:

@@ -27,6 +27,22 @@ def test_work_ends_when_the_parent_leaves():
     os.close(theirs)
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGRTMIN])
+@pytest.mark.parametrize("has_parent", [True, False])
+def test_work_ends_at_a_signal_that_ends_supervisors(number, has_parent):
+    ours, theirs = os.pipe()
+    before = signal.getsignal(number)
+    with (
+        pytest.raises(SupervisorError, match=f"{number.name} ended the supervisor"),
+        StarterPipe(theirs if has_parent else None).waiting(),
+    ):
+        os.kill(os.getpid(), number)
+        wait_until(lambda: False)
+    assert signal.getsignal(number) is before
+    os.close(ours)
+    os.close(theirs)
+
+
 def test_work_goes_on_for_a_parent_that_stays_and_without_one(monkeypatch):
     ours, theirs = os.pipe()
     parent = StarterPipe(theirs)
