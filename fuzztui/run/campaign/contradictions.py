@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from fuzztui.engines.kinds import KINDS, kind_named
@@ -40,7 +41,14 @@ def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, s
     if suite:
         yield from _suite(campaign)
     harness = not suite and target.get("function", "").partition(":")[0].endswith(".py")
-    if harness and not target.get("include"):
+    file = Path(target.get("function", ""))
+    if harness and not target.get("include") and file.match("test_*.py"):
+        yield (
+            "target.function",
+            'is a file of tests; write "module:function" or "file.py:function", or run its tests '
+            f"with fuzztui test {file.name}",
+        )
+    elif harness and not target.get("include"):
         yield (
             "target.function",
             "is a harness file, so the modules to instrument are unknown; name the packages "

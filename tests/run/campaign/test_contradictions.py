@@ -148,3 +148,11 @@ def test_a_run_that_began_with_such_a_key_still_opens(home, kind, overrides, key
     assert again.campaign.kind == kind
     refuse_idle_keys(again)
     assert main(["check", str(run / "campaign.toml"), "--no-run"]) == DONE
+
+
+def test_a_file_of_tests_as_the_function_names_the_command_for_it(home):
+    (home / "test_app.py").write_text("def test_a(): pass\n")
+    (home / "zest.toml").write_text(PYTHON.format(kind="zest").replace("app:parse", "test_app.py"))
+    with pytest.raises(CampaignError, match=r'target.function: .*"module:function".*') as raised:
+        load(home / "zest.toml")
+    assert "fuzztui test test_app.py" in str(raised.value)
