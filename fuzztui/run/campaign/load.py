@@ -573,6 +573,9 @@ class _Loader:
                 continue
             binary["command"] = words
             if name == CMPLOG:
+                if binary["instances"] > 1 and self.run is None:
+                    why = "no instance runs cmplog alone, others use it with -c; remove the key"
+                    self.problem(f"{dotted}.instances", why)
                 if target["cmplog"]:
                     self.problem(dotted, "target.cmplog names the same binary; remove one of them")
                 target["cmplog"] = words[0]

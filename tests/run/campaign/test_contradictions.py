@@ -156,3 +156,12 @@ def test_a_file_of_tests_as_the_function_names_the_command_for_it(home):
     with pytest.raises(CampaignError, match=r'target.function: .*"module:function".*') as raised:
         load(home / "zest.toml")
     assert "fuzztui test test_app.py" in str(raised.value)
+
+
+def test_instances_of_cmplog_are_refused(home):
+    text = AFL + '[target.binaries]\ncmplog = { command = ["/bin/true"], instances = 3 }\n'
+    (home / "afl.toml").write_text(
+        text.replace('[engine]\nkind = "afl"\n', "") + '[engine]\nkind = "afl"\n'
+    )
+    with pytest.raises(CampaignError, match=r"target.binaries.cmplog.instances: no instance"):
+        load(home / "afl.toml")
