@@ -155,6 +155,7 @@ class Run:
 
     def at(self, seconds: float) -> RunState:
         """Return the state after so many seconds of campaign time. Raises :class:`RunError`."""
+        _check_seconds("seconds", seconds)
         with _errors():
             return self._folded(Session(self.path, ReplayClock(t=seconds, paused=True)))
 
@@ -165,6 +166,7 @@ class Run:
 
         Raises :class:`RunError` if the campaign ends before, or after ``timeout_s`` seconds.
         """
+        _check_seconds("timeout_s", timeout_s)
         deadline = time.monotonic() + timeout_s
         with _errors():
             session = Session(self.path, LiveClock())
@@ -204,6 +206,7 @@ class Run:
         if self._run is None:
             raise RunError(f"{self.path}: a log alone cannot be steered")
         id_, *more = words or ("",)
+        _check_seconds("timeout_s", timeout_s or 0.0)
         timeout = None if timeout_s is None else min(_LONGEST_S, timeout_s)
         options = argparse.Namespace(
             run=self._run, action=action, id=id_, more=more, instance=instance, because=because,
@@ -220,6 +223,11 @@ class Run:
         if not session.end_seq:
             raise no_records(self.path, now.problems)
         return RunState(self.path, self._run, now)
+
+
+def _check_seconds(name: str, seconds: float) -> None:
+    if not seconds >= 0:  # NaN compares with nothing
+        raise RunError(f"{name}: {seconds} is no number of seconds; give 0 or more")
 
 
 def open_run(path: str | PathLike[str] | None = None) -> Run:

@@ -2,6 +2,7 @@
 
 import doctest
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -133,6 +134,9 @@ def test_receipts(tmp_path):
         (lambda run: run.steer("promote", "x"), "needs a queue entry's ID"),
         (lambda run: run.steer("pause"), "resumes"),
         (lambda run: run.wait(lambda now: now.execs > 1000), "the campaign is interrupted"),
+        (lambda run: run.wait(lambda now: False, timeout_s=math.nan), "timeout_s: nan is no"),
+        (lambda run: run.steer("pause", timeout_s=-1), "timeout_s: -1 is no number of seconds"),
+        (lambda run: run.at(math.nan), "seconds: nan is no number of seconds"),
     ],
 )
 def test_what_is_wrong_is_the_text_of_the_command(tmp_path, capsys, wrong, text):
