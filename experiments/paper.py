@@ -124,8 +124,10 @@ def plot(rows: Path) -> None:
     """Draw the figure over time beside its rows, if the rows have one."""
     try:
         plots.draw(rows, rows.with_suffix(".svg"))
-    except (ValueError, OSError):
+    except ValueError:
         return  # a table without a time axis
+    except OSError as e:
+        print(f"no figure of {rows.name}: {e}", file=sys.stderr)
     except ImportError:
         print("no figures: matplotlib is missing; pip install -e '.[bench]'", file=sys.stderr)
 

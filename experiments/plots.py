@@ -16,7 +16,6 @@ the title says so.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from bisect import bisect_right
 from collections import defaultdict
@@ -99,7 +98,7 @@ KINDS = {
     "killed_s": Kind("seconds of CPU", "mutants killed", _mu2),
     "record": Kind("trials", "cells", _spoton),
 }
-"""By the key that tells the programs' rows apart."""
+"""By the key that only the rows of that program have."""
 
 
 def read(file: Path) -> tuple[Kind, list[Curve]]:
@@ -125,9 +124,9 @@ class Line:
 
     @classmethod
     def of(cls, curves: Sequence[Curve], moments: Sequence[float]) -> Line:
-        """Up to the end of the shortest run."""
+        """At those moments, up to the end of the shortest run, and at that end."""
         end = min(curve.moments[-1] for curve in curves)
-        x = [moment for moment in moments if moment <= end]
+        x = [*(moment for moment in moments if moment < end), end]
         found = [[curve.at(moment) for curve in curves] for moment in x]
         enough = len(curves) >= ENOUGH
         bands = [interval(f) if enough else (min(f), max(f)) for f in found]
@@ -147,10 +146,7 @@ def lines(curves: Sequence[Curve]) -> dict[str, dict[str, Line]]:
         low, high = max(moments[0], moments[-1] / 1000), moments[-1]
         moments = [low * (high / low) ** (n / (_POINTS - 1)) for n in range(_POINTS)]
     return {
-        subject: {
-            engine: Line.of(runs, sorted({*moments, min(run.moments[-1] for run in runs)}))
-            for engine, runs in engines.items()
-        }
+        subject: {engine: Line.of(runs, moments) for engine, runs in engines.items()}
         for subject, engines in found.items()
     }
 
@@ -201,7 +197,7 @@ def main() -> None:
     args = parser.parse_args()
     try:
         draw(args.rows, args.output)
-    except (OSError, ValueError, json.JSONDecodeError) as error:
+    except (OSError, ValueError) as error:
         sys.exit(f"plots: {error}")
     except ImportError:
         sys.exit("plots: needs matplotlib: python -m pip install -e '.[bench]'")
