@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TOOLS = {"afl_tree.py", "readme.py"}
+TOOLS = {"afl_tree.py", "plots.py", "readme.py"}
 """Programs there that measure nothing."""
 
 PROGRAMS = sorted(
