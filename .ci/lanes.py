@@ -131,7 +131,12 @@ BISECT = ("tests/cli/test_cli_bisect.py", "tests/e2e/test_bisect_run.py")
 HOSTS = ("tests/machines/hosts", "tests/e2e/test_attach_hosts.py")
 ADOPT = ("tests/tools/adopt", "tests/e2e/test_adopt.py")
 WATCH = ("tests/features/watch", "tests/e2e/test_watch.py")
-BENCHMARKS = ("tests/benchmarks", "tests/e2e/test_benchmarks.py", "tests/e2e/test_chaos.py")
+BENCHMARKS = (
+    "tests/benchmarks",
+    "tests/e2e/test_benchmarks.py",
+    "tests/e2e/test_experiments.py",
+    "tests/e2e/test_chaos.py",
+)
 EXPORT = (
     "tests/tools/export",
     "tests/engines/export",

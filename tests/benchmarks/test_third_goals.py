@@ -66,6 +66,36 @@ def test_goals_of_zest(tmp_path, capsys, changed, met):
     assert shown(tmp_path, changed, capsys)[0] is met
 
 
+@pytest.mark.parametrize(
+    ("zest", "base", "line"),
+    [
+        (0, 0, "1.200 over 9 subjects; significantly below on none"),  # neither has begun
+        (0, 90, "0.000 over 10 subjects; significantly below on pydot"),
+        (90, 0, "1.200 over 9 subjects; significantly below on none"),
+    ],
+)
+def test_a_subject_that_covers_nothing_yet(zest, base, line):
+    to = zest_peers.Comparison()
+    for name in [subject.name for subject in THIRD if subject.name != "pydot"]:
+        to.add(name, [120] * 5, [100] * 5)
+    to.add("pydot", [zest] * 5, [base] * 5)
+    assert f"geometric mean {line}" in to.line("base")
+    assert to.line("base").endswith("; not compared on pydot") == (not base)
+
+
+def test_what_was_not_run_is_not_compared():
+    to = zest_peers.Comparison()
+    to.add("pydot", [120] * 5, [])
+    assert to.line("atheris") == "zest to atheris: not compared"
+
+
+def test_a_report_needs_no_atheris(tmp_path):
+    rows = [covered("dns", "atheris", 1) | {"version": "3.0.0"}]
+    args = options(tmp_path, "zest_peers", rows)
+    vars(args).update(report=True, base="HEAD", scratch=tmp_path, python="no such interpreter")
+    assert [each.version for each in zest_peers.engines(args)][2:] == ["3.0.0"]
+
+
 def test_rows_without_branches_are_shown_and_meet_no_goal(tmp_path, capsys):
     met, said = shown(tmp_path, {}, capsys, ("branches", "branches_of", "branches_over"))
     assert not met
