@@ -35,6 +35,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import math
 import random
 import shutil
 import statistics
@@ -50,7 +51,7 @@ from pathlib import Path
 
 from lab.cells import Key, Row, add_cell_options, answer_cell, run_cells
 from lab.cpu_clock import CpuClock
-from lab.figures import holm, ratio, table
+from lab.figures import holm, table
 from lab.options import parse
 from lab.peers import installed
 from lab.rows import Rows
@@ -198,7 +199,10 @@ def engines(args: argparse.Namespace) -> list[Engine]:
         here += "+"
     base = _git("rev-parse", "--short", f"{args.base}^{{commit}}").decode().strip()
     found = [Engine("zest", here), Engine("base", base, args.scratch / f"base-{base}")]
-    if installed(args.python, {"atheris": "atheris"}):
+    if args.report:  # what was measured elsewhere counts; nothing needs to be installed
+        of = [row["version"] for row in args.rows.read() if row["engine"] == "atheris"]
+        found += [Engine("atheris", version) for version in of[-1:]]
+    elif installed(args.python, {"atheris": "atheris"}):
         code = "import importlib.metadata as m; print(m.version('atheris'))"
         said = subprocess.run([args.python, "-c", code], capture_output=True, text=True, check=True)
         found.append(Engine("atheris", said.stdout.strip()))
@@ -273,12 +277,15 @@ class Comparison:
         """Subjects on which zest's median is significantly lower."""
         self.behind: list[str] = []
         """Subjects on which zest's median is not higher."""
+        self.without: list[str] = []
+        """Subjects that are not compared: no runs, or the other covers nothing yet."""
 
     def add(self, subject: str, zest: Sequence[float], other: Sequence[float]) -> list[str]:
         """Add a subject; returns its cells: the ratio of the medians, A12, and p."""
-        if not zest or not other:
+        if not zest or not other or not statistics.median(other):
+            self.without.append(subject)
             return ["-", "-", "-"]
-        gain = ratio(statistics.median(zest), statistics.median(other))
+        gain = statistics.median(zest) / statistics.median(other)
         p = mann_whitney(zest, other)
         self.ratios.append(gain)
         self._ps[subject] = p
@@ -290,18 +297,22 @@ class Comparison:
 
     @property
     def mean(self) -> float:
-        """The geometric mean of the ratios; 0 if there are none or zest covers nothing."""
-        usable = self.ratios and all(r > 0 for r in self.ratios)
-        return statistics.geometric_mean(self.ratios) if usable else 0.0
+        """The geometric mean of the ratios; NaN if there are none, which reaches no goal."""
+        if not self.ratios:
+            return math.nan
+        return statistics.geometric_mean(self.ratios) if all(self.ratios) else 0.0
 
     def line(self, name: str) -> str:
         """The comparison in a sentence."""
+        if not self.ratios:
+            return f"zest to {name}: not compared"
         corrected = dict(zip(self._ps, holm([*self._ps.values()]), strict=True))
         below = [subject for subject in self.below if corrected[subject] < _P]
+        without = f"; not compared on {', '.join(self.without)}" if self.without else ""
         return (f"zest to {name}: geometric mean {self.mean:.3f} over {len(self.ratios)} subjects;"
                 f" significantly below on {', '.join(self.below) or 'none'}"
                 f" (after Holm's correction: {', '.join(below) or 'none'});"
-                f" not ahead on {', '.join(self.behind) or 'none'}")  # fmt: skip
+                f" not ahead on {', '.join(self.behind) or 'none'}{without}")  # fmt: skip
 
 
 def _whole(names: Sequence[str], *comparisons: Comparison) -> bool:
