@@ -11,13 +11,14 @@ stands above the table. Its rows go to ``--output`` as they come, and it continu
 stopped. A table that was finished by the same command at the same commit is not measured again.
 ``tables.md`` has them all, tuning and held-out sets apart, with a figure of the medians over time
 where the rows hold the times (plots.py); a goal that was missed is named in the text of the table.
-``--archive`` packs rows, page, sources, versions of packages, checksums.
+``--archive`` packs rows, page, logs of campaigns, sources, versions of packages, checksums.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib.metadata
 import io
 import json
 import os
@@ -133,16 +134,15 @@ def plot(rows: Path) -> None:
 
 
 def archive(file: Path, output: Path) -> None:
-    """Pack the output, the sources of this commit, the packages' versions, and checksums."""
+    """Pack the output with the logs, this commit's sources, versions of packages, checksums."""
     git = ["git", "-C", str(ROOT), "archive", "--format=tar", "HEAD"]
-    freeze = [sys.executable, "-m", "pip", "freeze"]
-    parts = {
-        f"rows/{path.name}": path.read_bytes()
-        for path in sorted(output.iterdir())
-        if path.is_file()
-    }
+    packages = {f"{of.name}=={of.version}\n" for of in importlib.metadata.distributions()}
+    runs = "runs/experiments/*/*/*"  # of campaigns.py
+    files = sorted(path for part in ("*", f"{runs}/campaign.toml", f"{runs}/log/*")
+                   for path in output.glob(part) if path.is_file())  # fmt: skip
+    parts = {f"rows/{path.relative_to(output)}": path.read_bytes() for path in files}
     parts["sources.tar"] = subprocess.run(git, capture_output=True, check=True).stdout
-    parts["packages.txt"] = subprocess.run(freeze, capture_output=True, check=True).stdout
+    parts["packages.txt"] = "".join(sorted(packages)).encode()
     sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in parts.items())
     parts["SHA256SUMS"] = sums.encode()
     with tarfile.open(file, "w:gz") as packed:

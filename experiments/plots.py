@@ -6,7 +6,8 @@ One panel a subject, one line an engine, one SVG a file of rows. It draws
 
 - branches (or cells) over CPU time, from rows of zest_peers.py,
 - mutants killed over CPU time, from rows of mu2_kills.py (Mu2, Figure 8),
-- cells over trials, from rows of spoton_tables.py (SpotOn, Figures 8 to 14).
+- cells over trials, from rows of spoton_tables.py (SpotOn, Figures 8 to 14),
+- edges over campaign time, from rows of campaigns.py: at the marks of the plan, and at the end.
 
 Of each subject and engine, the runs of the version and length that were measured last are drawn.
 Fewer than six runs give no interval of 95%: the band is then from the least run to the best, and
@@ -81,6 +82,12 @@ def _spoton(row: dict[str, Any]) -> Curve:
     return Curve(row["handler"], row["variant"], _sources(row), *_split([*marks, end]))
 
 
+def _campaigns(row: dict[str, Any]) -> Curve:
+    marks = [(row["elapsed_s"] if at == "end" else float(at), figures["edges"])
+             for at, figures in row["marks"].items()]  # fmt: skip
+    return Curve(row["subject"], row["arm"], f"{row['budget']} {row['keys']}", *_split(marks))
+
+
 def _sources(row: dict[str, Any]) -> str:
     return f"{row.get('version', '')} {row['seconds']:g} s"
 
@@ -97,6 +104,7 @@ KINDS = {
     "over": Kind("seconds of CPU", "branches", _zest),
     "killed_s": Kind("seconds of CPU", "mutants killed", _mu2),
     "record": Kind("trials", "cells", _spoton),
+    "marks": Kind("seconds of campaign time", "edges", _campaigns),
 }
 """By the key that only the rows of that program have."""
 

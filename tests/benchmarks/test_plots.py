@@ -50,6 +50,15 @@ def test_kills_and_cells_are_counted_at_the_moments_that_brought_them(tmp_path: 
     assert [curve.at(trial) for trial in (2, 3, 7, 50)] == [0, 1, 2, 2]
 
 
+def test_campaigns_are_drawn_by_their_marks_and_their_end(tmp_path: Path) -> None:
+    marks = {"5": {"edges": 7}, "end": {"edges": 9}}
+    row = {"subject": "s", "arm": "text", "budget": "60s", "keys": {}, "elapsed_s": 61.5,
+           "marks": marks}  # fmt: skip
+    kind, [curve] = plots.read(written(tmp_path, row))
+    assert (kind.x, kind.y) == ("seconds of campaign time", "edges")
+    assert [curve.at(moment) for moment in (1, 5, 61.5)] == [0, 7, 9]
+
+
 def test_a_line_ends_with_its_shortest_run(tmp_path: Path) -> None:
     rows = [zest(1, {"1": 1, "9": 2}), zest(2, {"1": 1})]
     line = plots.lines(plots.read(written(tmp_path, *rows))[1])["dns"]["zest"]
