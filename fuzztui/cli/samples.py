@@ -11,13 +11,10 @@ import textwrap
 from itertools import takewhile, zip_longest
 from pathlib import Path
 
-import fuzztui
 from fuzztui.cli.output import DONE, CliError, UsageError, at_terminal, say
 from fuzztui.kernel.base.suggest import meant, near
 from fuzztui.run.campaign import Campaign
-from fuzztui.run.campaign.files import nearest_file
-
-SAMPLES = Path(fuzztui.__file__).parent / "sample_campaigns"
+from fuzztui.run.campaign.files import SAMPLES, nearest_file
 
 _RENAMED = {
     "first_json.toml": "json-fuzzfirst.toml",

@@ -72,6 +72,16 @@ def test_an_old_path_means_the_file_beside_it(here):
     assert named(old)[0] == SAMPLES / new.name
 
 
+def test_verdicts_about_a_sample_are_not_written_into_the_package(here):
+    campaign = load_file(Path("crashy-afl.toml"), []).campaign
+    assert campaign.verdicts == str(here / "crashy-afl.verdicts.toml")
+    mine = here / "mine"
+    shutil.copytree(SAMPLES / "seeds/crate-packed", mine / "seeds/crate-packed")
+    shutil.copy(SAMPLES / "crashy-afl.toml", mine)
+    loaded = load_file(mine / "crashy-afl.toml", [])
+    assert loaded.campaign.verdicts == str(mine / "crashy-afl.verdicts.toml")
+
+
 def test_a_name_that_is_given_counts_more_than_the_old_one(here):
     campaign = load_file(Path("first_nested.toml"), ["campaign.name=mine"]).campaign
     assert campaign.name == "mine"

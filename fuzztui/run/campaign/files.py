@@ -14,6 +14,8 @@ CAMPAIGN_FILE: Final = "campaign.toml"
 PYPROJECT: Final = "pyproject.toml"
 PREFIX: Final = "tool.fuzztui."
 """Prefix of the names of tables in ``pyproject.toml``: ``[tool.fuzztui.target]``."""
+SAMPLES: Final = Path(__file__).parents[2] / "sample_campaigns"
+"""The sample campaigns inside the package."""
 NAME: Final = "fuzztui"
 """The beginning of the names of files next to ``pyproject.toml``: ``fuzztui.verdicts.toml``."""
 

@@ -20,6 +20,7 @@ from fuzztui.run.campaign.contradictions import contradictions
 from fuzztui.run.campaign.files import (
     NAME,
     PREFIX,
+    SAMPLES,
     is_pyproject,
     key_lines,
     project_name,
@@ -455,7 +456,9 @@ class _Loader:
         output = str(self.run or campaign["output"] or self.cwd / "runs" / directory)
         seconds, trials = campaign["budget"] or (0.0, 0)
         stem = NAME if self.prefix else self.path.stem
-        verdicts = campaign["verdicts"] or str(self._file_dir() / f"{stem}{VERDICTS}")
+        # A user may not be able to write into the package, and its next version replaces it.
+        beside = self.cwd if self._file_dir() == SAMPLES else self._file_dir()
+        verdicts = campaign["verdicts"] or str(beside / f"{stem}{VERDICTS}")
         frozen["campaign"] |= {"name": name, "output": output, "verdicts": verdicts}
         if "timeout" in target:
             target["timeout_s"] = target.pop("timeout")

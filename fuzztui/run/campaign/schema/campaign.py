@@ -16,7 +16,8 @@ CAMPAIGN = (
         "verdicts",
         "filename",
         "The file of verdicts about findings (docs/verdicts.md). Default: "
-        "`NAME.verdicts.toml` next to the file `NAME.toml`.",
+        "`NAME.verdicts.toml` next to the file `NAME.toml`; of a sample inside the package, "
+        "in the current directory.",
     ),
     Key(
         "seed",
