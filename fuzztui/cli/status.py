@@ -47,7 +47,7 @@ from fuzztui.kernel.model.state import Instance, State
 from fuzztui.kernel.model.stats import PASSIVE
 from fuzztui.kernel.model.story import story
 from fuzztui.kernel.model.verdicts import verdict_of
-from fuzztui.kernel.model.yields import CampaignYields, Yields, campaign_yields, rate_words
+from fuzztui.kernel.model.yields import CampaignYields, campaign_yields, rate_words, yield_words
 from fuzztui.kernel.remote.mirrored import origin_of, run_name
 from fuzztui.kernel.wire.finding_kinds import CRASH, CRASHES, KINDS
 from fuzztui.kernel.wire.severity import beside
@@ -149,7 +149,7 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
         ("coverage", (least if t.stats.edges >= 0 else "") + coverage_text(t)),
         *figure_rows(t, least),
         *([("discovery", discovery_text(discovery))] if discovery else []),
-        *([("CPU hour", _yields(yields))] if yields.whole.known else []),
+        *([("yield", f"each CPU hour {yield_words(yields)}")] if yields.whole.known else []),
         *_yield_rows(all_yields),
         *_shard(state),
         *((name, text + known * (name in ("mutants", "score"))) for name, text in about_mutants),
@@ -321,7 +321,3 @@ def _yield_rows(of: CampaignYields) -> Iterator[tuple[str, str]]:
         for name, yields in group.items():
             if yields.whole.known:
                 yield "", f"{brief(name)}: {rate_words(yields.whole)}"
-
-
-def _yields(yields: Yields) -> str:
-    return f"{rate_words(yields.whole)}; lately {rate_words(yields.late)}"

@@ -288,6 +288,12 @@ def rate_words(of: CpuYield) -> str:
     return ", ".join(f"{rate_number(of.per_hour(kind))} {kind}" for kind in kinds)
 
 
+def yield_words(of: Yields) -> str:
+    """Return the words of the whole campaign, and those of its end if they are known."""
+    late = f"; lately {rate_words(of.late)}" if of.late.known else ""
+    return rate_words(of.whole) + late
+
+
 def rate_number(rate: float) -> str:
     """Return a rate with at most one decimal; a dash if it is unknown."""
     if rate < 0:

@@ -11,7 +11,7 @@ from fuzztui.kernel.model.finding_tallies import groups_of
 from fuzztui.kernel.model.passive import ADDED, MUTANT_INPUTS, ORACLE, SEEDS
 from fuzztui.kernel.model.selectors import ENDED, known_total, other_text
 from fuzztui.kernel.model.state import Instance, State
-from fuzztui.kernel.model.yields import rate_words
+from fuzztui.kernel.model.yields import yield_words
 from fuzztui.kernel.wire.events import Stats
 from fuzztui.kernel.wire.finding_kinds import KINDS
 from fuzztui.tui.base import format
@@ -74,8 +74,7 @@ def facts(instance: Instance, state: State, status: Status) -> Iterator[Fact]:
         yield Fact("imports from", _peers(instance, state.instances, renewed=renewed))
     yields = status.yields.instances.get(instance.id)
     if yields is not None and yields.whole.known:
-        words = f"{rate_words(yields.whole)}; lately {rate_words(yields.late)}"
-        yield fact("per CPU hour", words)
+        yield fact("per CPU hour", yield_words(yields))
     about = [engine_text(instance.engine, instance.version)]
     about += [f"python {instance.python}"] if instance.python else []
     about += [f"pid {instance.pid}"] if instance.pid > 0 else []

@@ -8,7 +8,14 @@ from restored import restored
 from fuzztui.kernel.model.checkpoint import to_json
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.model.yields import CampaignYields, CpuYield, campaign_yields, rate_words
+from fuzztui.kernel.model.yields import (
+    CampaignYields,
+    CpuYield,
+    Yields,
+    campaign_yields,
+    rate_words,
+    yield_words,
+)
 from fuzztui.kernel.wire import events as ev
 from fuzztui.tools.status.status import status_dict
 
@@ -118,6 +125,13 @@ def test_lately_is_half_of_a_short_campaign() -> None:
     assert counts(late.instances["main"].late) == (1, -1, 0)
     assert 500 <= late.instances["main"].late.cpu_s <= 564
     assert late.instances["later"].late.cpu_s == pytest.approx(300)
+
+
+def test_an_end_without_a_rate_is_left_out_of_the_text() -> None:
+    whole, late = CpuYield(HOUR, 3, 2, 1), CpuYield(1800, 4, 0, 0)
+    said = "3.0 edges, 2.0 kills, 1.0 signatures"
+    assert yield_words(Yields(whole, CpuYield(1))) == said
+    assert yield_words(Yields(whole, late)) == f"{said}; lately 8.0 edges, 0 kills, 0 signatures"
 
 
 def test_a_restart_costs_the_first_measurement_only() -> None:

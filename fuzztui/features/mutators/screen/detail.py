@@ -42,7 +42,7 @@ def mutator_lines(
     lines += ([] if tight else [[]]) + _figures(arm)
     if yields is not None and yields.whole.known:
         lines.append(pair("CPU hour", rate_words(yields.whole)))
-        lines.append(pair("lately", rate_words(yields.late)))
+        lines += [pair("lately", rate_words(yields.late))] if yields.late.known else []
     lines += _instances(arm, state) + commands_naming(state, "mutator", arm.name)
     return lines + latest_lines(finds)
 
