@@ -142,6 +142,18 @@ def test_afl_cmin_before_the_campaign(afl):
     assert not [*afl.path.glob("**/pwned")]
 
 
+def test_findings_of_a_campaign_whose_seeds_all_fail_are_in_its_log(afl):
+    shutil.rmtree(afl.path / "seeds")
+    write_seeds(afl.path, first=b"!", second=b"!!")
+    afl(str(afl.file), "--headless", code=1)
+    found = json.loads(afl("status", str(afl.run), "--json"))
+    assert found["state"] == "failed"
+    assert "every seed crashes" in found["reason"]
+    [group] = found["findings"]
+    assert "SIGABRT" in group["title"]
+    assert [file for file in afl.run.glob("out/seeds/crashes/id*") if b"!" in file.read_bytes()]
+
+
 def test_a_failing_afl_cmin_leaves_all_seeds(afl):
     tools = afl.path / "tools"
     tools.mkdir()

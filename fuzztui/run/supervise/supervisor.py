@@ -183,6 +183,7 @@ class Supervisor:
         if work := self.pending_work():
             self.record(ev.CampaignState("stopping", f"{end_reason.reason}; {work}".lstrip("; ")))
         is_stopped = end_reason.state == "stopped" and not end_reason.is_patient
+        await self._observe_passive()  # a campaign may have ended before the first pass
         await self._services.finish(is_stopped=is_stopped)
         await tasks.close()
         await self._services.ended(end_reason.state, end_reason.reason)
@@ -368,6 +369,7 @@ class Supervisor:
         await asyncio.to_thread(kill_marked, self._run_dir.path)
         try:
             await self._observation.observe()
+            await self._observe_passive()
         except Exception as e:
             self._tasks.report_error(e)
         self._observation.close()
@@ -376,6 +378,11 @@ class Supervisor:
         end_reason = self._end_reason()
         self.record(ev.CampaignEnded(end_reason.state, end_reason.reason))
         await self._log.close_at_end(self._close_server)
+
+    async def _observe_passive(self) -> None:
+        """Record everything that is in the directories of services."""
+        for name in self._services.directories:
+            await self._observation.observe_final(name)
 
     async def _close_server(self) -> None:
         self._router.campaign_ended()
