@@ -152,6 +152,7 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
                 ("RUN mixture PART...", "text: set the mixture of havoc, text and splice"),
                 ("RUN weigh-mutator NAME 3", "or x2, 0: change how often it is drawn"),
                 ("RUN weigh-property NAME 3", "or x2, 0: change the share of a suite's test"),
+                ("RUN weigh-target NAME 3", "or x2, 0: change a target's share of the time"),
                 ("RUN undo [ID]", "undo your last command; again: the one before it"),
             ),
             (
@@ -397,7 +398,7 @@ directory (runs/NAME), or a campaign file: the newest of its runs."""
 EXIT_CODES = """\
 exit codes:
   0    done; no findings
-  1    the campaign failed, or the command was rejected
+  1    the campaign failed or has measured nothing, or the command was rejected
   2    the command line or the campaign file is wrong
   3    no such run, no campaign is running there, or --detach of a finished run
   4    the campaign log is damaged: numbers may be too low (see stderr)

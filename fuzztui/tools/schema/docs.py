@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from typing import Final
@@ -88,8 +89,17 @@ def _of_python(name: str) -> str:
 
 def _row(key: Key) -> str:
     value = ", ".join(f"`{c}`" for c in key.choices) if key.choices else type_of(key).help
-    default = "required" if key.required else "" if key.default is None else f"`{key.default!r}`"
+    default = "required" if key.required else _default(key)
     return f"| `{key.name}` | {value} | {default} | {key.help} |"
+
+
+def _default(key: Key) -> str:
+    """The default as TOML."""
+    if key.default is None:
+        return ""
+    if key.type == "duration" and isinstance(key.default, float):
+        return f'`"{key.default / 60:g}m"`' if key.default else "`0`"
+    return f"`{json.dumps(key.default)}`"
 
 
 if __name__ == "__main__":

@@ -11,7 +11,12 @@ CAMPAIGN = (
         "output",
         "The run directory. Default: `runs/NAME` in the current directory.",
     ),
-    Key("budget", "budget", "When to finish: running time, or trials of all instances together."),
+    Key(
+        "budget",
+        "budget",
+        "When to finish: running time, or trials of all instances together. Default: when you "
+        "stop the campaign.",
+    ),
     Key(
         "verdicts",
         "filename",
@@ -22,7 +27,8 @@ CAMPAIGN = (
     Key(
         "seed",
         "integer",
-        "The random seed: two runs with the same seed make the same trials.",
+        "The random seed. With it, a run of one in-process instance with a budget in trials and "
+        "without commands can be repeated.",
         default=0,
         minimum=0,
     ),
@@ -54,7 +60,19 @@ CAMPAIGN = (
 )
 
 STOP = (
-    Key("crashes", "integer", "Finish after this many crash files.", default=0, minimum=0),
-    Key("idle", "duration", "Finish after this time without a new entry or finding.", default=0.0),
-    Key("edges", "duration", "Finish after this time without a new edge.", default=0.0),
+    Key(
+        "crashes",
+        "integer",
+        "Finish after this many files in crashes/; those of seeds and siblings do not count. "
+        "0: never.",
+        default=0,
+        minimum=0,
+    ),
+    Key(
+        "idle",
+        "duration",
+        "Finish after this time without a new entry or finding. 0: never.",
+        default=0.0,
+    ),
+    Key("edges", "duration", "Finish after this time without a new edge. 0: never.", default=0.0),
 )

@@ -133,9 +133,9 @@ PYTHON_ENGINE = (
     Key(
         "max_findings",
         "integer",
-        "Distinct findings that an instance saves within a million executions; further "
-        "ones are counted. Twice as many for a rare exception class and location, 50 "
-        "times as many for the whole run. 0: no limit.",
+        "Findings with different signatures that an instance saves within a million executions "
+        "(an exception class at a place that is rare: twice as many; the whole run: 50 times as "
+        "many). Further ones are counted, not saved. 0: no limit.",
         default=100,
         minimum=0,
     ),
