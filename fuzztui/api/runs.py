@@ -29,6 +29,7 @@ from fuzztui.cli.status import status_object
 from fuzztui.kernel.base import versions
 from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.base.suggest import meant, near
+from fuzztui.kernel.base.text import visible
 from fuzztui.kernel.log.files import LogError
 from fuzztui.kernel.model.receipts import receipts
 from fuzztui.kernel.model.selectors import ENDED, throughput, totals
@@ -164,6 +165,7 @@ class Run:
     ) -> RunState:
         """Wait until ``until`` is true of the state, without it for the end; return that state.
 
+        The states that ``until`` gets, except the last, are valid during the call only.
         Raises :class:`RunError` if the campaign ends before, or after ``timeout_s`` seconds.
         """
         _check_seconds("timeout_s", timeout_s)
@@ -176,7 +178,7 @@ class Run:
             if until(now) if until else now.has_ended:
                 return now
             if now.has_ended:
-                reason = f": {now.reason}" if now.reason else ""
+                reason = f": {visible(now.reason)}" if now.reason else ""
                 raise RunError(f"{self.path}: the campaign is {now.state}{reason}")
             if time.monotonic() >= deadline:
                 raise RunError(f"{self.path}: not within {timeout_s:g} s; it is {now.state}")

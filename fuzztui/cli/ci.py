@@ -475,7 +475,7 @@ class _Ci:
         return f"{finding.instance}/{finding.file}"
 
     def _new_input(self, killer: str) -> str:
-        """The text of an input that fuzzing has made; empty if ``killer`` was there before.
+        """The text of an input that fuzzing has made; empty if it was there before, or is gone.
 
         The score runs kept inputs first and names the first killer.
         """
@@ -485,7 +485,8 @@ class _Ci:
         entry = self._fuzzed.entries.get(f"{file.parent.parent.name}/{id_of(file.name)}")
         if entry and entry.preview:  # made by a generator: the file only has its choices
             return entry.preview
-        return repr(read_if_regular(file, _MAX_SHOWN_BYTES) or b"")
+        data = read_if_regular(file, _MAX_SHOWN_BYTES)
+        return "" if data is None else repr(data)
 
     def _not_judged(self, text: str) -> None:
         """Add a gate that fails, because green would mean that something was judged."""

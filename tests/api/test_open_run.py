@@ -17,6 +17,7 @@ import fuzztui
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE
 from fuzztui.kernel.wire.events import (
+    CampaignEnded,
     CampaignStarted,
     CampaignState,
     CommandApplied,
@@ -143,6 +144,13 @@ def test_what_is_wrong_is_the_text_of_the_command(tmp_path, capsys, wrong, text)
     with pytest.raises(fuzztui.RunError, match=text):
         wrong(fuzztui.open_run(made(tmp_path)))
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_reason_from_a_log_is_escaped_in_an_error(tmp_path):
+    run = made(tmp_path, CampaignEnded("failed", "a\x1b[31mb"))
+    with pytest.raises(fuzztui.RunError) as error:
+        fuzztui.open_run(run).wait(lambda now: False)
+    assert "\x1b" not in str(error.value) and "a" in str(error.value)
 
 
 def test_no_run(tmp_path):
