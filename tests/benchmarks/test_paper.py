@@ -7,7 +7,6 @@ from pathlib import Path
 
 from experiment_modules import experiment
 
-experiment("plots")  # paper.py imports it
 paper = experiment("paper")
 PAPER = Path(__file__).parents[2] / "experiments/paper.py"
 
