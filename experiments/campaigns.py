@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import statistics
 import sys
 import tempfile
@@ -102,13 +103,19 @@ def read(name: str) -> Plan:
         if "/" in key or not each.is_file():
             raise ValueError(f"{file}: subjects.{key}: {each}: there is no such file")
     try:
-        found = {arm: Arm(**keys) for arm, keys in arms.items()}
+        found = {arm: _arm(**keys) for arm, keys in arms.items()}
         marks = tuple(sorted(float(mark) for mark in data.get("marks", [])))
     except (TypeError, ValueError) as e:
         raise ValueError(
             f"{file}: an arm has 'set' and 'without', marks are numbers: {e}"
         ) from None
     return Plan(file, subjects, found, marks)
+
+
+def _arm(*, set: dict[str, Any] | None = None, without: Sequence[str] = ()) -> Arm:
+    if not isinstance(set, dict | None) or not isinstance(without, list | tuple):
+        raise TypeError("set is a table, without a list of keys")
+    return Arm(set or {}, [*map(str, without)])
 
 
 def measure(plan: Plan, args: argparse.Namespace, key: Key) -> Row:
@@ -143,16 +150,21 @@ def campaign(plan: Plan, args: argparse.Namespace, key: Key, run: Path) -> Path:
     """
     subject, arm, seed = key
     original = plan.subjects[subject]
-    data = tomllib.loads(original.read_text())
-    for name in plan.arms[arm].without:
-        table, last = _table(data, name)
-        table.pop(last, None)
-    data.setdefault("campaign", {}).update(
-        name=f"{subject}-{arm}-{seed}", output=str(run), seed=seed, budget=args.budget
-    )
-    for name, value in plan.arms[arm].set.items():
-        table, last = _table(data, name)
-        table[last] = value
+    try:
+        data = tomllib.loads(original.read_text())
+        for name in plan.arms[arm].without:
+            *tables, last = name.split(".")
+            functools.reduce(lambda table, key: table.get(key, {}), tables, data).pop(last, None)
+        fixed = {"name": f"{subject}-{arm}-{seed}", "output": str(run), "seed": seed}
+        own = {f"campaign.{key}": value for key, value in fixed.items()}
+        own["campaign.budget"] = args.budget
+        for name, value in (plan.arms[arm].set | own).items():
+            *tables, last = name.split(".")
+            functools.reduce(lambda table, key: table.setdefault(key, {}), tables, data)[last] = (
+                value
+            )
+    except (OSError, ValueError, AttributeError, TypeError) as e:
+        raise RunFailed(f"{original}: cannot be changed as [arms.{arm}] says: {e}") from None
     folder = Path(args.runs, subject, "files")
     folder.mkdir(parents=True, exist_ok=True)
     for each in original.parent.iterdir():
@@ -163,13 +175,6 @@ def campaign(plan: Plan, args: argparse.Namespace, key: Key, run: Path) -> Path:
         raise RunFailed(f"{run}: began with another campaign file or plan; give another --runs")
     file.write_text(text)
     return file
-
-
-def _table(data: dict[str, Any], name: str) -> tuple[dict[str, Any], str]:
-    *tables, last = name.split(".")
-    for each in tables:
-        data = data.setdefault(each, {})
-    return data, last
 
 
 def figures(run: Path, marks: Sequence[float]) -> Row:

@@ -10,9 +10,9 @@ from typing import Any, Final
 from fuzztui.cli.ctl import ACTIONS
 from fuzztui.cli.help import GROUPS
 from fuzztui.cli.man import Parsers
-from fuzztui.cli.samples import SAMPLES
 from fuzztui.kernel.base.plugins import PluginError
 from fuzztui.kernel.wire.commands import EntryCommand, Minimise, MutantCommand, names_of
+from fuzztui.run.campaign.files import SAMPLES
 from fuzztui.run.campaign.schema import ENGINES, HOSTS, Key, tables_for
 from fuzztui.tui.base.themes import load_themes
 

@@ -15,11 +15,12 @@ from fuzztui.cli.attach import attach
 from fuzztui.cli.list_runs import places_of
 from fuzztui.cli.output import DONE, say
 from fuzztui.cli.replay import replay
-from fuzztui.cli.samples import SAMPLES, about
+from fuzztui.cli.samples import about
 from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.base.text import brief
 from fuzztui.run.campaign import CampaignError, load
 from fuzztui.run.campaign.extras import refuse_missing_extras
+from fuzztui.run.campaign.files import SAMPLES
 from fuzztui.run.home.listing import RunList
 from fuzztui.tui import run_home
 from fuzztui.tui.app.home import INIT, HomeOpening

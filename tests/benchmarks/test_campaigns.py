@@ -58,6 +58,20 @@ def test_an_arm_removes_and_sets_keys_beside_the_files_of_the_subject(plan, args
     assert tomllib.loads(other.read_text())["engine"] == {"kind": "mu2", "mutate": ["parser"]}
 
 
+def test_keys_that_are_removed_leave_no_table_behind(plan, args):
+    plan.subjects["one"].write_text(CAMPAIGN.replace("[text]", ""))
+    plan.arms["base"].without[:] = ["text.language"]
+    file = campaigns.campaign(plan, args, ["one", "base", 1], args.runs / "one" / "base-1")
+    assert "text" not in tomllib.loads(file.read_text())
+
+
+@pytest.mark.parametrize("text", ["[target", "engine = 3\n"])
+def test_a_campaign_file_that_cannot_be_changed_is_named(plan, args, text):
+    plan.subjects["one"].write_text(text)
+    with pytest.raises(campaigns.RunFailed, match=r"one.toml: cannot be changed as \[arms.base\]"):
+        campaigns.campaign(plan, args, ["one", "base", 1], args.runs / "one" / "base-1")
+
+
 def test_a_run_of_another_plan_is_not_continued(plan, args):
     run = args.runs / "one" / "base-3"
     campaigns.campaign(plan, args, ["one", "base", 3], run)
@@ -89,6 +103,8 @@ def test_plans_that_are_here_give_valid_campaigns(name, args, tmp_path):
         (PLAN.replace("one.toml", "none.toml"), "subjects.one: .*no such file"),
         (PLAN.replace("without", "sans"), "an arm has"),
         (PLAN.replace("5]", '"x"]'), "marks are numbers"),
+        (PLAN + "set = 3\n", "set is a table"),
+        (PLAN + "without = 'text'\n", "without a list"),
         ("[", "plan.toml: .*plans here: fuzz_first, mu2"),
     ],
 )
