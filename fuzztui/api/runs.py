@@ -81,7 +81,8 @@ class RunState:
     """
 
     def __init__(self, path: Path, run: Path | None, now: RunStatus) -> None:
-        self._path, self._run, self._now, state = path, run, now, now.state
+        self._path, self._run, self._status, state = path, run, now, now.state
+        self._is_over = False  # the fold went on
         of = totals(state)
         self.name, self.engine, self.target = state.name, state.engine, state.target
         self.state: str = now.state_name
@@ -96,6 +97,12 @@ class RunState:
         self.edges: int = of.stats.edges
         self.at_least: bool = now.is_lower_bound
         self.problems: tuple[str, ...] = tuple(now.problems)
+
+    @property
+    def _now(self) -> RunStatus:
+        if self._is_over:
+            raise RunError("a state that wait gave to until: read it there, or use run.at(seconds)")
+        return self._status
 
     @cached_property
     def findings(self) -> tuple[RunFinding, ...]:
@@ -165,7 +172,7 @@ class Run:
     ) -> RunState:
         """Wait until ``until`` is true of the state, without it for the end; return that state.
 
-        The states that ``until`` gets, except the last, are valid during the call only.
+        Rows of a state that ``until`` gets can be read during the call only, but for the last.
         Raises :class:`RunError` if the campaign ends before, or after ``timeout_s`` seconds.
         """
         _check_seconds("timeout_s", timeout_s)
@@ -182,6 +189,7 @@ class Run:
                 raise RunError(f"{self.path}: the campaign is {now.state}{reason}")
             if time.monotonic() >= deadline:
                 raise RunError(f"{self.path}: not within {timeout_s:g} s; it is {now.state}")
+            now._is_over = True
             time.sleep(min(_POLL_S, max(0.0, deadline - time.monotonic())))
 
     def steer(

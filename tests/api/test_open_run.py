@@ -1,5 +1,6 @@
 """``fuzztui.open_run``: what scripts read of runs; and runs of old versions, which still open."""
 
+import contextlib
 import doctest
 import json
 import math
@@ -16,6 +17,7 @@ from run_logs import run_with
 import fuzztui
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE
+from fuzztui.kernel.remote.lock import RunLock
 from fuzztui.kernel.wire.events import (
     CampaignEnded,
     CampaignStarted,
@@ -144,6 +146,25 @@ def test_what_is_wrong_is_the_text_of_the_command(tmp_path, capsys, wrong, text)
     with pytest.raises(fuzztui.RunError, match=text):
         wrong(fuzztui.open_run(made(tmp_path)))
     assert capsys.readouterr() == ("", "")
+
+
+def test_an_earlier_state_of_a_wait_has_no_later_rows(tmp_path):
+    log = made(tmp_path)
+    seen = []
+
+    def until(now):
+        seen.append(now)
+        if len(seen) == 1:
+            assert len(now.entries) == 1
+        return len(seen) == 2
+
+    with contextlib.ExitStack() as stack:
+        stack.callback(RunLock(log).release)
+        last = fuzztui.open_run(log).wait(until, timeout_s=60)
+    assert seen[1] is last and last.entries and last.series
+    assert len(seen[0].entries) == 1, "what was read stays"
+    with pytest.raises(fuzztui.RunError, match="read it there"):
+        _ = seen[0].series
 
 
 def test_a_reason_from_a_log_is_escaped_in_an_error(tmp_path):
