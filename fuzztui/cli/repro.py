@@ -34,19 +34,22 @@ from fuzztui.run.triage.program import find_file
 def repro(options: argparse.Namespace) -> int:
     """Run the target on each input and show what happens.
 
-    Returns FINDINGS if the target fails on any of them, DONE if it does not.
+    Returns FAILED if any could not be run, else FINDINGS if the target fails on any, else DONE.
     """
     trees = afl_directories(options.run)
     if not options.files:
         return _list(options.run, trees)
     run_dir = RunDir(find_run(options.run)) if trees is None else None
+    if run_dir is not None:
+        for given in options.files:  # a wrong name is reported before the first one runs
+            finding_file(run_dir, given)
     codes = []
     for n, given in enumerate(options.files, 1):
         if len(options.files) > 1:
             say(f"input {n} of {len(options.files)}: {given}")
         code = repro_watched(options.run, given) if run_dir is None else _repro_one(run_dir, given)
         codes.append(code)
-    return FINDINGS if FINDINGS in codes else max(codes)
+    return FAILED if FAILED in codes else max(codes)
 
 
 def _repro_one(run_dir: RunDir, given: str) -> int:

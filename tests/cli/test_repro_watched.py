@@ -53,6 +53,8 @@ def test_several_inputs_run_one_after_the_other(crash, tmp_path, monkeypatch, ca
     assert "input 3 of 3: main/crashes/id:000001" in capsys.readouterr().err
     monkeypatch.setattr("sys.stdin", Terminal("y\n" * 3))
     assert main(["repro", "out", harmless, harmless]) == 0
+    monkeypatch.setattr("sys.stdin", Terminal("n\ny\n"))
+    assert main(["repro", "out", harmless, crash]) == FAILED, "one was not run"
 
 
 def test_an_argument_is_passed_on_as_it_is(crash, tmp_path, monkeypatch, capsys):

@@ -183,3 +183,38 @@ def test_a_start_that_is_cancelled_leaves_no_process(afl):
         start.send_signal(signal.SIGINT)
         assert start.wait(DEADLINE_S) != 0
     wait_until(lambda: not running())
+
+
+def test_a_signal_while_seeds_are_minimised_ends_the_start(home: Home):
+    (home.path / "slow.py").write_text("import time\ndef f(data): time.sleep(0.2)\n")
+    write_seeds(home.path, **{f"s{n}": b"x" * n for n in range(1, 60)})
+    home.file.write_text("""
+[campaign]
+name = "e2e"
+output = "run"
+budget = "5m"
+[target]
+function = "slow.py:f"
+include = ["slow"]
+[engine]
+kind = "zest"
+seeds = ["seeds"]
+minimise_seeds = true
+""")
+    with subprocess.Popen([FUZZTUI, str(home.file), "--headless"], cwd=home.path, env=home.env,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                          start_new_session=True) as start:  # fmt: skip
+        assert start.stderr is not None
+        lines = iter(start.stderr)
+        assert any("to leave out" in line for line in lines)
+
+        def starters() -> list[psutil.Process]:
+            marks = ("fuzztui.run.supervise", str(home.run))
+            return [p for p in psutil.process_iter(["cmdline"])
+                    if all(mark in (p.info["cmdline"] or []) for mark in marks)]  # fmt: skip
+
+        for process in wait_until(starters):
+            process.terminate()
+        assert any("SIGTERM ended the supervisor during the start" in line for line in lines)
+        assert start.wait(DEADLINE_S) == 1
+    wait_until(lambda: not starters())

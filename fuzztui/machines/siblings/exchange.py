@@ -113,7 +113,7 @@ class SiblingExchange:
         """Export and import once. Returns what is wrong now; an empty string if nothing is."""
         unwritten = ""
         try:
-            if Path(self._table["corpus"]).is_dir():
+            if _is_directory(self._table["corpus"]):
                 self._export()
         except OSError as e:
             unwritten = (
@@ -164,6 +164,11 @@ class SiblingExchange:
             one.queue.flush()
 
 
+def _is_directory(path: str) -> bool:
+    """Whether it is a directory now, or a link to one; not if its parent cannot be read."""
+    return os.path.isdir(path)  # noqa: PTH112 - Path.is_dir raises PermissionError before 3.14
+
+
 class _Directory:
     """One directory of the sibling, and the queue into which at most ``most`` inputs go.
 
@@ -188,13 +193,13 @@ class _Directory:
         """Whether there may be more in it than was read."""
         if self.reader:
             return self.reader.behind or self.room <= 0
-        return bool(self._path) and Path(self._path).is_dir()
+        return bool(self._path) and _is_directory(self._path)
 
     @property
     def problem(self) -> str:
         """Why not all in it is read."""
-        if self._path and not Path(self._path).is_dir():
-            what = "this is no" if Path(self._path).exists() else "there is no such"
+        if self._path and not _is_directory(self._path):
+            what = "this is no" if os.path.lexists(self._path) else "there is no such"
             return f"{self._path}: {what} directory now; waiting for it"
         if self.room <= 0:
             return f"{self._path}: the limit of {self._most:,} inputs is reached; no more are taken"
@@ -203,7 +208,7 @@ class _Directory:
     def new(self) -> Iterator[Found]:
         """Yield what is new in it."""
         path = Path(self._path)
-        if not self._path or not path.is_dir():
+        if not self._path or not _is_directory(self._path):
             self.reader = None
             self.there.clear()
             return

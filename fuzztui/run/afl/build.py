@@ -29,7 +29,7 @@ from fuzztui.kernel.wire.events import Message
 from fuzztui.run.campaign import Campaign, load
 from fuzztui.run.campaign.binaries import Binary, planned_binaries
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.process.identity import MARK_RUN
+from fuzztui.run.process.identity import MARK_RUN, kill_marked
 from fuzztui.run.triage.program import holds
 
 _MARK = ".built"
@@ -240,6 +240,7 @@ def _run(
                     progress(line)
         except BaseException:  # the start was cancelled, or the disk is full
             os.killpg(process.pid, signal.SIGKILL)
+            kill_marked(run)  # those with a session of their own
             raise
     return process.returncode, lines
 

@@ -7,6 +7,7 @@ error only for a new run: a run that was started with the key continues.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -41,12 +42,12 @@ def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, s
     if suite:
         yield from _suite(campaign)
     harness = not suite and target.get("function", "").partition(":")[0].endswith(".py")
-    file = Path(target.get("function", ""))
+    file = Path(target.get("function", "").partition(":")[0])
     if harness and not target.get("include") and file.match("test_*.py"):
         yield (
             "target.function",
             'is a file of tests; write "module:function" or "file.py:function", or run its tests '
-            f"with fuzztui test {file.name}",
+            f"with fuzztui test {shlex.quote(str(file))}",
         )
     elif harness and not target.get("include"):
         yield (

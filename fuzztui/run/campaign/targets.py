@@ -94,7 +94,8 @@ class TargetParts:
             kept = {k: v for k, v in one.frozen["campaign"].items() if k not in _OF_CAMPAIGN}
             weight = {"weight": own["weight"]} if "weight" in own else {}
             frozen[name] = {**weight, **one.frozen, "campaign": kept}
-        if self._load.run is None and parts and not any(one.weight for one in parts.values()):
+        is_whole = len(parts) == len(found)  # the others have problems of their own
+        if self._load.run is None and is_whole and not any(p.weight for p in parts.values()):
             self._load.problem(TARGETS, "all have the weight 0, so that none would run; raise one")
         return tuple(parts.values()), frozen
 

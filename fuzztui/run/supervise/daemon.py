@@ -19,7 +19,13 @@ from typing import IO
 
 from fuzztui.kernel.base.bounds import loads
 from fuzztui.kernel.base.files import open_regular, read_regular
-from fuzztui.run.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, Unfit
+from fuzztui.run.campaign.rundir import (
+    AlreadyRunning,
+    RunDir,
+    StartCancelled,
+    SupervisorError,
+    Unfit,
+)
 
 _POLL_S = 0.2
 _ENDS = (signal.SIGTERM, signal.SIGINT, signal.SIGRTMIN)
@@ -101,13 +107,13 @@ class StarterPipe:
 
 
 def _parent_exited(*_: object) -> None:
-    raise SupervisorError(
+    raise StartCancelled(
         "the process that started the campaign exited before the campaign was running"
     )
 
 
 def _ended(number: int, _: object) -> None:
-    raise SupervisorError(f"{signal.Signals(number).name} ended the supervisor during the start")
+    raise StartCancelled(f"{signal.Signals(number).name} ended the supervisor during the start")
 
 
 def _watch(fd: int, over: threading.Event) -> None:

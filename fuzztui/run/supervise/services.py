@@ -107,7 +107,8 @@ class Services:
         They get ``PATIENT_S`` (``MAX_WAIT_S`` if ``is_stopped``), or until :meth:`hurry` is called.
         """
         limit = MAX_WAIT_S if is_stopped else PATIENT_S
-        work = asyncio.gather(*(service.finish() for service in self._services))
+        finishing = (service.finish() for service in self._services)
+        work = asyncio.gather(*finishing, return_exceptions=True)
         halt = asyncio.ensure_future(self._hurry.wait())
         both: set[asyncio.Future[Any]] = {work, halt}
         try:
@@ -116,8 +117,9 @@ class Services:
             for one in (work, halt):
                 one.cancel()
             await asyncio.gather(work, halt, return_exceptions=True)
-        if work in done:
-            work.result()  # raises what a service has raised
+        for error in work.result() if work in done else ():
+            if isinstance(error, Exception):
+                self._tasks.report_error(error)
         for left in filter(None, (service.pending for service in self._services)):
             later = "resume the campaign to continue"
             later += ", or run one with fuzztui repro" if "finding" in left else ""

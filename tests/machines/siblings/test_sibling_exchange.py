@@ -379,3 +379,11 @@ def test_without_export_nothing_is_written_there(beside: Beside) -> None:
     beside.exchange.go()
     assert [p.name for p in beside.corpus.iterdir()] == ["one"]
     assert beside.has() == [b"theirs"]
+
+
+def test_a_directory_that_cannot_be_asked_for_is_waited_for(beside: Beside) -> None:
+    """As one whose parent may not be read: to ask for it raises an error."""
+    beside.corpus = Path("/", "x" * 300)
+    exchange = beside.again()
+    assert "no such directory" in exchange.go()
+    assert exchange.figures["behind"] is False

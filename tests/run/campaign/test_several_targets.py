@@ -179,6 +179,8 @@ def test_a_new_campaign_has_a_target_that_runs(tmp_path: Path) -> None:
     assert len(loaded(tmp_path, zero).campaign.targets) == 2
     (found,) = problems(tmp_path, zero.replace('name = "a"', 'name = "a"\nweight = 0'))
     assert found.startswith("c.toml:11: targets: all have the weight 0")
+    (found,) = problems(tmp_path, zero.replace('name = "a"', 'name = "a"\nweigth = 1'))
+    assert "weigth" in found, "the other one has a fault of its own"
     before = loaded(tmp_path, TWO)
     prepare_run(before.campaign.output)
     write_frozen(before, before.campaign.output)

@@ -98,10 +98,13 @@ async def test_a_service_gets_what_it_asks_for(made):
     await services._tasks.close()
 
 
-async def test_an_error_of_a_check_is_not_hidden(made):
-    services, _ = made(Endless(KeyError("x")))
-    with pytest.raises(KeyError):
-        await services.finish(is_stopped=False)
+async def test_an_error_of_a_check_is_recorded_and_the_others_are_closed(made):
+    noted = Noted()
+    services, events = made(Endless(KeyError("x")), noted)
+    await services.finish(is_stopped=False)
+    assert events[0].level == "error" and "KeyError" in events[0].text
+    assert noted.calls == ["close"]
+    await services._tasks.close()
 
 
 class Broken(Service):
