@@ -173,7 +173,11 @@ def plans_target(campaign: Campaign, state: State) -> bool:
 
 
 IDLE_S = 300.0
-"""Seconds without an execution after which a turn ends, if the budget counts executions."""
+"""Seconds without enough executions after which a turn ends, if the budget counts executions."""
+
+HANGING = 0.8
+"""The part of its timeout that an execution takes on average if almost all of them time out. Such a
+mutant, a loop without an end, would use up its executions in hours."""
 
 
 class TurnBudget:
@@ -191,6 +195,7 @@ class TurnBudget:
         self._news_at = 0.0
         self._last_find = -1.0
         self._moved = (-1.0, 0.0)
+        self._enough = len(names) * IDLE_S / (HANGING * (campaign.target["timeout_s"] or 1.0))
 
     @property
     def _mutant(self) -> Mutant:
@@ -242,12 +247,18 @@ class TurnBudget:
         return self._idle(used) or (self._no_longer_pays(used) if self._adaptive else "")
 
     def _idle(self, used: float) -> str:
-        """Return a reason if the budget counts executions and none happens; "" otherwise."""
-        now = time.monotonic()
-        if used != self._moved[0] or self._context.state.state == "paused":
+        """Return a reason if the budget counts executions and too few happen; "" otherwise."""
+        now, (before, since) = time.monotonic(), self._moved
+        is_paused = self._context.state.state == "paused"
+        if before < 0 or used < before or used - before >= self._enough or is_paused:
             self._moved = (used, now)
-        elif self.in_trials and now - self._moved[1] >= IDLE_S:
-            return f"nothing was executed for {IDLE_S:.0f} s"
+        elif self.in_trials and now - since >= IDLE_S:
+            few = (
+                f"only {used - before:,.0f} executions in"
+                if used > before
+                else "nothing was executed for"
+            )
+            return f"{few} {IDLE_S:.0f} s" + ": most of them time out" * (used > before)
         return ""
 
     def _no_longer_pays(self, used: float) -> str:
