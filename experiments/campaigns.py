@@ -1,9 +1,9 @@
 """An experiment as campaigns of fuzztui: subjects x arms x repetitions, each with a run of its own.
 
     python experiments/campaigns.py spoton --repeat 3 --budget 60s --jobs 2
-    fuzztui runs runs/experiments/spoton-60s                    # meanwhile: all campaigns
-    fuzztui attach runs/experiments/spoton-60s/grades/spoton-1  # look at one, and steer it
-    fuzztui replay runs/experiments/spoton-60s/grades/zest-1    # afterwards
+    cd runs/experiments/spoton-60s-VERSION; fuzztui runs     # meanwhile: all campaigns
+    fuzztui attach grades/spoton-1                           # look at one, and steer it
+    fuzztui replay grades/zest-1                             # afterwards
 
 A plan is ``experiments/plans/NAME.toml``, or the path of any such file. It names a campaign file
 for each subject, and how each arm changes these files; the first arm is the baseline:
@@ -18,8 +18,9 @@ for each subject, and how each arm changes these files; the first arm is the bas
 
 The same command continues: campaigns that are finished are not run again, all others are resumed,
 also those that were stopped by hand. A row says how many commands have steered its campaign.
-A plan that was changed needs another ``--runs``. Figures are read from the logs, by
-``fuzztui.open_run``; ``paper.py --archive`` packs the logs of its tables.
+Another version of fuzztui begins anew in another directory; a changed plan needs other ``--runs``.
+Figures are read from the logs, by ``fuzztui.open_run``; ``paper.py --archive`` packs the logs of
+its tables.
 With ``--cluster``, ``--runs`` must be a directory that all machines share.
 """
 
@@ -28,7 +29,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
+import hashlib
+import math
+import re
 import statistics
+import subprocess
 import sys
 import tempfile
 import tomllib
@@ -96,26 +101,53 @@ def read(name: str) -> Plan:
     for key in data.keys() - {"subjects", "arms", "marks"}:
         raise ValueError(f"{file}: {key}: there is no such key; known: subjects, arms, marks")
     subjects, arms = data.get("subjects", {}), data.get("arms", {})
+    if not isinstance(subjects, dict) or not isinstance(arms, dict):
+        raise ValueError(f"{file}: subjects and arms: must be tables")
     if len(arms) < 2 or not subjects:
         raise ValueError(f"{file}: needs [subjects], and at least two [arms.NAME]")
+    for key in (*subjects, *arms):
+        if not re.fullmatch(r"\w[\w.+-]*", key):
+            raise ValueError(f"{file}: {key!r}: a name has letters, digits, and . _ + - inside")
     subjects = {key: file.resolve().parent / str(each) for key, each in subjects.items()}
     for key, each in subjects.items():
-        if "/" in key or not each.is_file():
+        if not each.is_file():
             raise ValueError(f"{file}: subjects.{key}: {each}: there is no such file")
+    marks = data.get("marks", [])
+    numbers = isinstance(marks, list) and all(isinstance(mark, int | float) for mark in marks)
+    if not numbers or not all(0 < mark < math.inf for mark in marks):
+        raise ValueError(f"{file}: marks: must be a list of seconds above 0")
+    tables = [_toml(each) for each in subjects.values()]
+    found = {arm: _arm(f"{file}: arms.{arm}", keys, tables) for arm, keys in arms.items()}
+    return Plan(file, subjects, found, tuple(sorted(map(float, marks))))
+
+
+def _toml(file: Path) -> dict[str, Any]:
     try:
-        found = {arm: _arm(**keys) for arm, keys in arms.items()}
-        marks = tuple(sorted(float(mark) for mark in data.get("marks", [])))
-    except (TypeError, ValueError) as e:
-        raise ValueError(
-            f"{file}: an arm has 'set' and 'without', marks are numbers: {e}"
-        ) from None
-    return Plan(file, subjects, found, marks)
+        return tomllib.loads(file.read_text())
+    except (OSError, ValueError) as e:
+        raise ValueError(f"{file}: {e}") from None
 
 
-def _arm(*, set: dict[str, Any] | None = None, without: Sequence[str] = ()) -> Arm:
-    if not isinstance(set, dict | None) or not isinstance(without, list | tuple):
-        raise TypeError("set is a table, without a list of keys")
-    return Arm(set or {}, [*map(str, without)])
+def _arm(place: str, keys: object, tables: Sequence[dict[str, Any]]) -> Arm:
+    """An arm that is right for at least one of the campaign files. Raises ValueError."""
+    if not isinstance(keys, dict) or not keys.keys() <= {"set", "without"}:
+        raise ValueError(f"{place}: must be a table with the keys set and without")
+    given, without = keys.get("set", {}), keys.get("without", [])
+    if not isinstance(given, dict) or not isinstance(without, list):
+        raise ValueError(f"{place}: set must be a table, without a list of keys")
+    if fixed := given.keys() & {f"campaign.{key}" for key in ("name", "output", "seed", "budget")}:
+        raise ValueError(f"{place}: set: {min(fixed)}: is chosen by this program")
+    for name in map(str, without):
+        *parents, last = name.split(".")
+        if not any(last in _below(table, parents) for table in tables):
+            raise ValueError(f"{place}: without: {name}: no campaign file of the plan has the key")
+    return Arm(given, [*map(str, without)])
+
+
+def _below(table: Any, parents: Sequence[str]) -> Any:
+    for key in parents:
+        table = table.get(key, {}) if isinstance(table, dict) else {}
+    return table if isinstance(table, dict) else {}
 
 
 def measure(plan: Plan, args: argparse.Namespace, key: Key) -> Row:
@@ -123,14 +155,15 @@ def measure(plan: Plan, args: argparse.Namespace, key: Key) -> Row:
     subject, arm, seed = key
     run = args.runs / subject / f"{arm}-{seed}"
     file = campaign(plan, args, key, run)
+    digest = _digest(file)
     if not _is_finished(run):
         frozen = run / "campaign.toml"
         fuzztui(frozen if frozen.exists() else file, "--headless")
     try:
         return {
             "subject": subject, "arm": arm, "seed": seed, "budget": args.budget,
-            "keys": asdict(plan.arms[arm]), "campaign": str(run.relative_to(args.runs)),
-            **figures(run, plan.marks),
+            "file": digest, "keys": asdict(plan.arms[arm]),
+            "campaign": str(run.relative_to(args.runs)), **figures(run, plan.marks),
         }  # fmt: skip
     except api.RunError as e:
         raise RunFailed(str(e)) from None
@@ -151,10 +184,10 @@ def campaign(plan: Plan, args: argparse.Namespace, key: Key, run: Path) -> Path:
     subject, arm, seed = key
     original = plan.subjects[subject]
     try:
-        data = tomllib.loads(original.read_text())
+        data = _toml(original)
         for name in plan.arms[arm].without:
-            *tables, last = name.split(".")
-            functools.reduce(lambda table, key: table.get(key, {}), tables, data).pop(last, None)
+            *parents, last = name.split(".")
+            _below(data, parents).pop(last, None)
         fixed = {"name": f"{subject}-{arm}-{seed}", "output": str(run), "seed": seed}
         own = {f"campaign.{key}": value for key, value in fixed.items()}
         own["campaign.budget"] = args.budget
@@ -170,9 +203,13 @@ def campaign(plan: Plan, args: argparse.Namespace, key: Key, run: Path) -> Path:
     for each in original.parent.iterdir():
         with contextlib.suppress(FileExistsError):
             (folder / each.name).symlink_to(each)
-    file, text = folder / f"{arm}-{seed}.toml", tomli_w.dumps(data)
+    file, text = folder / f"{arm}-{seed}.toml", f"# fuzztui {version()}\n{tomli_w.dumps(data)}"
+    if file.is_symlink():  # of a file beside the subject's
+        file.unlink()
     if run.exists() and file.exists() and file.read_text() != text:
-        raise RunFailed(f"{run}: began with another campaign file or plan; give another --runs")
+        raise RunFailed(
+            f"{run}: began with another campaign file, plan or fuzztui; give another --runs"
+        )
     file.write_text(text)
     return file
 
@@ -185,13 +222,13 @@ def figures(run: Path, marks: Sequence[float]) -> Row:
         why = f": {end.reason}" if end.reason else ""
         raise RunFailed(f"{run}: {end.state}{why}; the same command continues the campaign")
     times = [mark for mark in marks if mark < end.elapsed_s]
-    states = [*((mark, opened.at(mark)) for mark in times), (end.elapsed_s, end)]
+    states = {**{f"{mark:g}": opened.at(mark) for mark in times}, "end": end}
     return {
         "execs": end.execs,
         "elapsed_s": round(end.elapsed_s, 1),
         "at_least": end.at_least,
         "steered": len(fuzztui("events", run, "--json", "--kind", "command_issued").splitlines()),
-        "marks": {f"{at:g}" if at in marks else "end": _at(state) for at, state in states},
+        "marks": {mark: _at(state) for mark, state in states.items()},
     }
 
 
@@ -225,8 +262,10 @@ def tables(plan: Plan, rows: Sequence[Row]) -> str:
 
 
 def _value(row: Row, figure: str, mark: str) -> int:
-    """-1: unknown."""
+    """-1: unknown. At a mark after its end, a campaign has what it had at the end."""
     marks = row["marks"]
+    if mark not in marks and row["elapsed_s"] > float(mark):
+        return -1  # of an earlier plan, without this mark
     return int(marks.get(mark, marks["end"])[figure])
 
 
@@ -268,9 +307,9 @@ def main() -> None:
     )
     parser.add_argument("plan", help="the name of a plan, or its file")
     parser.add_argument("--subjects", default="", help="names by comma (default: all of the plan)")
-    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--repeat", type=int, choices=range(1, 1000), metavar="N", default=5)
     parser.add_argument("--budget", default="60s", help="campaign.budget of each (default: 60s)")
-    parser.add_argument("--runs", type=Path, help="default: runs/experiments/PLAN-BUDGET")
+    parser.add_argument("--runs", type=Path, help="default: runs/experiments/PLAN-BUDGET-VERSION")
     add_cell_options(parser)
     parser.add_argument("--report", action="store_true", help="run nothing")
     argv = sys.argv[1:]
@@ -279,15 +318,20 @@ def main() -> None:
     args = parse(parser, "campaigns", argv, subjects="tomllib", repeat=1, budget="2s")
     try:
         plan = read(args.plan).only(args.subjects)
+        if args.jobs < 1:
+            raise ValueError("--jobs: must be at least 1")
     except ValueError as e:
         parser.error(str(e))
     with tempfile.TemporaryDirectory(prefix="campaigns-") as scratch:
-        name = f"{plan.name}-{args.budget.replace(' ', '-')}"
+        name = f"{plan.name}-{args.budget.replace(' ', '-')}-{version()}"
         default = Path(scratch) if args.smoke else Path("runs/experiments", name)
         args.runs = (args.runs or default).absolute()
         if answer_cell(args, partial(measure, plan, args)):
             return
-        well = make(plan, args)
+        try:
+            well = make(plan, args)
+        except KeyboardInterrupt:
+            sys.exit("stopped; the same command continues")
     sys.exit(0 if well else 2)
 
 
@@ -311,10 +355,30 @@ def make(plan: Plan, args: argparse.Namespace) -> bool:
 
 
 def _is_wanted(plan: Plan, args: argparse.Namespace, row: Row) -> bool:
-    if row["subject"] not in plan.subjects or row["arm"] not in plan.arms:
+    """Whether it is a row of these campaign files, in these runs, of this version of fuzztui."""
+    if row.get("subject") not in plan.subjects or row.get("arm") not in plan.arms:
         return False
-    keys = asdict(plan.arms[row["arm"]])
-    return row["seed"] <= args.repeat and (row["budget"], row["keys"]) == (args.budget, keys)
+    file = args.runs / row["subject"] / "files" / f"{row['arm']}-{row['seed']}.toml"
+    if row["seed"] > args.repeat or not file.is_file() or row.get("file") != _digest(file):
+        return False
+    try:
+        campaign(plan, args, [row["subject"], row["arm"], row["seed"]], args.runs / row["campaign"])
+    except RunFailed:
+        return False  # another plan
+    return True
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+
+
+@functools.cache
+def version() -> str:
+    """The commit that changed the product last, with a "+" if its files differ from it."""
+    git, product = ["git", "-C", str(PLANS)], ["--", ":/fuzztui", ":/engines"]
+    said = [subprocess.run([*git, *words, *product], capture_output=True, text=True, check=False)
+            for words in (["log", "-1", "--format=%h"], ["status", "--porcelain"])]  # fmt: skip
+    return said[0].stdout.strip() + "+" * bool(said[1].stdout.strip())
 
 
 def _said(row: Row) -> str:

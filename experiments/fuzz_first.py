@@ -34,7 +34,7 @@ from lab.figures import table
 from lab.headless import fuzztui
 from lab.options import parse
 from lab.rows import Rows
-from lab.runs import RunFailed
+from lab.runs import RunFailed, stop
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_campaigns"
 INSTANCES = {"sequential": 1, "parallel": 2}
@@ -187,8 +187,9 @@ def main() -> None:
                     where = f"reached ({result.found_in})" if result.reached else "not reached"
                     what = f"{where}, {result.spent:,} execs, {result.seconds:.0f} s"
                     print(f"{n}/{len(runs)} {result.arm} {result.seed}: {what}", flush=True)
-            except BaseException:  # those in progress end by themselves, no other begins
+            except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
+                stop()
                 raise
     print(f"{args.execs:,} executions a run, {args.mutants} mutants of {per_mutant:,}")
     print(report(results))

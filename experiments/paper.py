@@ -139,12 +139,14 @@ def archive(file: Path, output: Path) -> None:
     packages = {f"{of.name}=={of.version}\n" for of in importlib.metadata.distributions()}
     runs = "runs/experiments/*/*/*"  # of campaigns.py
     files = sorted(path for part in ("*", f"{runs}/campaign.toml", f"{runs}/log/*")
-                   for path in output.glob(part) if path.is_file())  # fmt: skip
+                   for path in output.glob(part)
+                   if path.is_file() and path.resolve() != file.resolve())  # fmt: skip
     parts = {f"rows/{path.relative_to(output)}": path.read_bytes() for path in files}
     parts["sources.tar"] = subprocess.run(git, capture_output=True, check=True).stdout
     parts["packages.txt"] = "".join(sorted(packages)).encode()
     sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in parts.items())
     parts["SHA256SUMS"] = sums.encode()
+    file.parent.mkdir(parents=True, exist_ok=True)
     with tarfile.open(file, "w:gz") as packed:
         for name, data in parts.items():
             member = tarfile.TarInfo(f"fuzztui-tables/{name}")

@@ -18,7 +18,7 @@ from lab.cpu_clock import CpuClock
 from lab.subjects import Subject
 
 _REPOSITORY = Path(__file__).resolve().parent.parent.parent
-_LIVE: set[subprocess.Popen[bytes]] = set()
+_LIVE: set[subprocess.Popen[Any]] = set()
 
 
 class RunFailed(Exception):
@@ -26,10 +26,24 @@ class RunFailed(Exception):
 
 
 def stop() -> None:
-    """End all engines that run now (for Ctrl-C: they have sessions of their own)."""
+    """End all that runs now (for Ctrl-C: engines and campaigns have sessions of their own)."""
     for process in list(_LIVE):
         with contextlib.suppress(OSError):
             os.killpg(process.pid, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def ended_by_stop(process: subprocess.Popen[Any]) -> Iterator[None]:
+    """Until its end, :func:`stop` and any exception in the body end the process and its group."""
+    _LIVE.add(process)
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGTERM)
+        raise
+    finally:
+        _LIVE.discard(process)
 
 
 def call(

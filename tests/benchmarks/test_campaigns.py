@@ -101,10 +101,18 @@ def test_plans_that_are_here_give_valid_campaigns(name, args, tmp_path):
         ("[subjects]\none = 'one.toml'\n[arms.a]\n", "at least two"),
         (PLAN + "[seeds]\n", "seeds: there is no such key"),
         (PLAN.replace("one.toml", "none.toml"), "subjects.one: .*no such file"),
-        (PLAN.replace("without", "sans"), "an arm has"),
-        (PLAN.replace("5]", '"x"]'), "marks are numbers"),
-        (PLAN + "set = 3\n", "set is a table"),
-        (PLAN + "without = 'text'\n", "without a list"),
+        (PLAN.replace("without", "sans"), "arms.base: must be a table with the keys"),
+        (PLAN.replace("5]", '"x"]'), "marks: must be"),
+        (PLAN.replace("5]", "-5]"), "marks: must be"),
+        (PLAN.replace("5]", "inf]"), "marks: must be"),
+        (PLAN + "set = 3\n", "arms.mu2: set must be a table"),
+        (PLAN + "without = 'text'\n", "arms.mu2: .*without a list"),
+        (PLAN + "without = ['engine.mutat']\n", "arms.mu2: without: engine.mutat: no campaign"),
+        (PLAN + "set = { 'campaign.seed' = 3 }\n", "campaign.seed: is chosen"),
+        (PLAN.replace("[arms.mu2]", "[arms.'a/b']"), "'a/b': a name has"),
+        (PLAN.replace("one = ", "'..' = "), "'..': a name has"),
+        ("arms = 5\n", "must be tables"),
+        ("[subjects]\none = 'one.toml'\n[arms]\na = 1\nb = 2\n", "arms.a: must be a table"),
         ("[", "plan.toml: .*plans here: fuzz_first, mu2"),
     ],
 )
@@ -119,7 +127,36 @@ def row(arm, seed, early, end, steered=0):
     marks = {"1": {"edges": early, "kills": -1, "groups": 0}}
     marks["end"] = {"edges": end, "kills": -1, "groups": 0}
     return {"subject": "one", "arm": arm, "seed": seed, "marks": marks, "steered": steered,
-            "campaign": f"one/{arm}-{seed}"}  # fmt: skip
+            "campaign": f"one/{arm}-{seed}", "elapsed_s": 4.0}  # fmt: skip
+
+
+def test_a_mark_that_a_row_does_not_have_is_its_end_only_after_the_end():
+    one = row("base", 1, 10, 20)
+    assert [campaigns._value(one, "edges", mark) for mark in ("1", "2", "5", "end")] == [
+        10, -1, 20, 20,
+    ]  # fmt: skip
+
+
+def test_a_file_beside_the_subject_is_not_written_through_its_link(plan, args, tmp_path):
+    (tmp_path / "base-1.toml").write_text("mine")
+    run = args.runs / "one" / "base-1"
+    file = campaigns.campaign(plan, args, ["one", "base", 1], run)
+    assert (tmp_path / "base-1.toml").read_text() == "mine"
+    assert "one-base-1" in file.read_text()
+
+
+def test_rows_of_another_campaign_file_are_not_those_of_a_plan(plan, args):
+    args.repeat = 1
+    file = campaigns.campaign(plan, args, ["one", "base", 1], args.runs / "one" / "base-1")
+    mine = {**row("base", 1, 1, 2), "file": campaigns._digest(file)}
+    assert campaigns._is_wanted(plan, args, mine)
+    assert not campaigns._is_wanted(plan, args, {**mine, "file": "another"})
+    assert not campaigns._is_wanted(plan, args, {"kind": "of another program"})
+    (args.runs / "one" / "base-1").mkdir()
+    plan.subjects["one"].write_text(CAMPAIGN + "language = 'c'\n")
+    assert campaigns._is_wanted(plan, args, mine)
+    plan.arms["base"].set["engine.max_size"] = 5
+    assert not campaigns._is_wanted(plan, args, mine), "the plan was changed"
 
 
 def test_tables_compare_each_arm_with_the_first_at_each_mark(plan):
@@ -140,7 +177,8 @@ def test_campaigns_are_steered_stopped_and_continued(tmp_path):
     argv = [sys.executable, str(PROGRAM), "mu2", "--subjects", "tomllib", "--repeat", "1",
             "--budget", "40000 trials", "--results", "rows.jsonl"]  # fmt: skip
     begun = subprocess.Popen(argv, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    run = tmp_path / "runs/experiments/mu2-40000-trials/tomllib/mu2-1"
+    name = f"mu2-40000-trials-{campaigns.version()}"
+    run = tmp_path / "runs/experiments" / name / "tomllib/mu2-1"
     while begun.poll() is None:
         try:
             fuzztui.open_run(run).wait(lambda now: now.execs > 0, timeout_s=60)
