@@ -7,6 +7,7 @@ import asyncio
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, NOT_RUNNING, CliError, UsageError, say
@@ -40,20 +41,21 @@ def repro(options: argparse.Namespace) -> int:
     if not options.files:
         return _list(options.run, trees)
     run_dir = RunDir(find_run(options.run)) if trees is None else None
-    if run_dir is not None:
-        for given in options.files:  # a wrong name is reported before the first one runs
-            finding_file(run_dir, given)
+    if run_dir is None:
+        runs = [partial(repro_watched, options.run, given) for given in options.files]
+    else:  # a wrong name is reported before the first one runs
+        files = [finding_file(run_dir, given) for given in options.files]
+        runs = [partial(_repro_one, run_dir, file) for file in files]
     codes = []
-    for n, given in enumerate(options.files, 1):
-        if len(options.files) > 1:
-            say(f"input {n} of {len(options.files)}: {given}")
-        code = repro_watched(options.run, given) if run_dir is None else _repro_one(run_dir, given)
-        codes.append(code)
+    for n, (given, run) in enumerate(zip(options.files, runs, strict=True), 1):
+        if len(runs) > 1:
+            say(f"input {n} of {len(runs)}: {given}")
+        codes.append(run())
     return FAILED if FAILED in codes else max(codes)
 
 
-def _repro_one(run_dir: RunDir, given: str) -> int:
-    run_dir, file = of_target(run_dir, finding_file(run_dir, given))
+def _repro_one(run_dir: RunDir, file: Path) -> int:
+    run_dir, file = of_target(run_dir, file)
     campaign = afl_campaign(run_dir)
     slot = _slot_of(run_dir, file)
     if campaign is None:

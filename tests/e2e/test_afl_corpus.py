@@ -186,7 +186,7 @@ def test_a_start_that_is_cancelled_leaves_no_process(afl):
 
 
 def test_a_signal_while_seeds_are_minimised_ends_the_start(home: Home):
-    (home.path / "slow.py").write_text("import time\ndef f(data): time.sleep(0.2)\n")
+    (home.path / "slow.py").write_text("import signal\ndef f(data): signal.pause()\n")
     write_seeds(home.path, **{f"s{n}": b"x" * n for n in range(1, 60)})
     home.file.write_text("""
 [campaign]

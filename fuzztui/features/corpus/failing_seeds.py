@@ -27,7 +27,7 @@ from fuzztui.kernel.wire.events import Message
 from fuzztui.kernel.wire.finding_kinds import CRASH, CRASHES, HANG, HANGS
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.binaries import binaries_of, with_binary
-from fuzztui.run.campaign.rundir import RunDir, StartCancelled, SupervisorError
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.triage.program import TargetProgram
 
 LISTED: Final = 20
@@ -47,8 +47,6 @@ def keep_failing_seeds(
     directory, done = run_dir.instance(SEEDS), run_dir.supervisor / "seeds-ran"
     try:
         blind = TargetProgram.of(campaign).blind  # -n: afl-showmap cannot run the target
-    except StartCancelled:
-        raise
     except SupervisorError as e:
         return [Message("warning", f"seeds: not run before the start: {e}")]
     if blind or done.exists():

@@ -21,7 +21,7 @@ from fuzztui.kernel.base.text import brief, several
 from fuzztui.kernel.wire.events import Message
 from fuzztui.run.afl.seeds import gather_seeds
 from fuzztui.run.campaign import Campaign
-from fuzztui.run.campaign.rundir import RunDir, StartCancelled, SupervisorError
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.campaign.schema import AFL
 from fuzztui.run.inprocess.ask import ask
 from fuzztui.run.process.execute import ProcessMark
@@ -79,8 +79,6 @@ def _minimised(
             )
         except Stopped:
             raise SupervisorError("the start was cancelled while the seeds ran") from None
-        except StartCancelled:
-            raise
         except (CminFailed, SupervisorError) as e:
             text = (
                 f"seeds: all {number:,} are used, because minimising them failed: {brief(str(e))}"

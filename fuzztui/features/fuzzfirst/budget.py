@@ -253,12 +253,10 @@ class TurnBudget:
         if before < 0 or used < before or used - before >= self._enough or is_paused:
             self._moved = (used, now)
         elif self.in_trials and now - since >= IDLE_S:
-            few = (
-                f"only {used - before:,.0f} executions in"
-                if used > before
-                else "nothing was executed for"
-            )
-            return f"{few} {IDLE_S:.0f} s" + ": most of them time out" * (used > before)
+            if used == before:
+                return f"nothing was executed for {IDLE_S:.0f} s"
+            few = f"only {used - before:,.0f} executions in {IDLE_S:.0f} s"
+            return f"{few}: most of them time out"
         return ""
 
     def _no_longer_pays(self, used: float) -> str:

@@ -199,7 +199,8 @@ class _Directory:
     def problem(self) -> str:
         """Why not all in it is read."""
         if self._path and not _is_directory(self._path):
-            what = "this is no" if os.path.lexists(self._path) else "there is no such"
+            is_there = os.path.exists(self._path)  # noqa: PTH110 - as in _is_directory
+            what = "this is no" if is_there else "there is no such"
             return f"{self._path}: {what} directory now; waiting for it"
         if self.room <= 0:
             return f"{self._path}: the limit of {self._most:,} inputs is reached; no more are taken"

@@ -25,10 +25,6 @@ class SupervisorError(UserError):
     """The campaign cannot be supervised; the message gives the reason and what to do."""
 
 
-class StartCancelled(SupervisorError):
-    """The start must end: a signal came, or the process that wanted the campaign has exited."""
-
-
 class Unfit(SupervisorError):
     """No engine can start with this campaign file.
 

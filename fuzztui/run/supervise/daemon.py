@@ -19,13 +19,7 @@ from typing import IO
 
 from fuzztui.kernel.base.bounds import loads
 from fuzztui.kernel.base.files import open_regular, read_regular
-from fuzztui.run.campaign.rundir import (
-    AlreadyRunning,
-    RunDir,
-    StartCancelled,
-    SupervisorError,
-    Unfit,
-)
+from fuzztui.run.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, Unfit
 
 _POLL_S = 0.2
 _ENDS = (signal.SIGTERM, signal.SIGINT, signal.SIGRTMIN)
@@ -37,6 +31,8 @@ class StarterPipe:
 
     def __init__(self, fd: int | None) -> None:
         self._fd = fd
+        self._cancelled: SupervisorError | None = None
+        """Why the campaign is not wanted; a handler of other errors may have caught it."""
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
@@ -44,12 +40,14 @@ class StarterPipe:
 
         That is when the parent process exits (a user pressed Ctrl-C), and at a signal that ends
         supervisors. The body may run for minutes without a progress message, and its builds must
-        not outlive it. For the main thread only.
+        not outlive it. If the body goes on after the error, the error is raised again at the next
+        progress message and at the end. For the main thread only.
         """
-        ends = {number: signal.signal(number, _ended) for number in _ENDS}
+        ends = {number: signal.signal(number, self._ended) for number in _ENDS}
         try:
             with self._parent_watched():
                 yield
+            self._check()
         finally:
             for number, handler in ends.items():
                 signal.signal(number, handler)
@@ -59,7 +57,7 @@ class StarterPipe:
         if self._fd is None:
             yield
             return
-        before = signal.signal(signal.SIGUSR1, _parent_exited)
+        before = signal.signal(signal.SIGUSR1, self._parent_exited)
         over = threading.Event()
         thread = threading.Thread(target=_watch, args=(self._fd, over), daemon=True)
         thread.start()
@@ -71,9 +69,10 @@ class StarterPipe:
             signal.signal(signal.SIGUSR1, before)
 
     def progress(self, text: str) -> None:
-        """Report a slow step. Raises SupervisorError if the parent process has exited."""
+        """Report a slow step. Raises SupervisorError if the campaign is not wanted any more."""
+        self._check()
         if not self._send({"progress": text}):
-            _parent_exited()
+            self._parent_exited()
 
     def ready(self) -> None:
         """Report that the campaign runs, and close the pipe."""
@@ -105,15 +104,19 @@ class StarterPipe:
             os.close(self._fd)
             self._fd = None
 
+    def _parent_exited(self, *_: object) -> None:
+        text = "the process that started the campaign exited before the campaign was running"
+        self._cancelled = SupervisorError(text)
+        self._check()
 
-def _parent_exited(*_: object) -> None:
-    raise StartCancelled(
-        "the process that started the campaign exited before the campaign was running"
-    )
+    def _ended(self, number: int, _: object) -> None:
+        name = signal.Signals(number).name
+        self._cancelled = SupervisorError(f"{name} ended the supervisor during the start")
+        self._check()
 
-
-def _ended(number: int, _: object) -> None:
-    raise StartCancelled(f"{signal.Signals(number).name} ended the supervisor during the start")
+    def _check(self) -> None:
+        if self._cancelled is not None:
+            raise self._cancelled
 
 
 def _watch(fd: int, over: threading.Event) -> None:

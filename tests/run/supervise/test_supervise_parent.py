@@ -1,5 +1,6 @@
 """Whoever starts a campaign may leave while it is being started."""
 
+import contextlib
 import os
 import select
 import signal
@@ -39,6 +40,21 @@ def test_work_ends_at_a_signal_that_ends_supervisors(number, has_parent):
         os.kill(os.getpid(), number)
         wait_until(lambda: False)
     assert signal.getsignal(number) is before
+    os.close(ours)
+    os.close(theirs)
+
+
+@pytest.mark.parametrize("reports", [True, False])
+def test_work_that_catches_the_error_gets_it_again(reports):
+    ours, theirs = os.pipe()
+    parent = StarterPipe(theirs)
+    with pytest.raises(SupervisorError, match="SIGTERM ended the supervisor"), parent.waiting():
+        with contextlib.suppress(SupervisorError):  # as a step that does without its result
+            os.kill(os.getpid(), signal.SIGTERM)
+            wait_until(lambda: False)
+        if reports:
+            parent.progress("the next step")
+            pytest.fail("the next step began")
     os.close(ours)
     os.close(theirs)
 
