@@ -18,7 +18,8 @@ for each subject, and how each arm changes these files; the first arm is the bas
 
 The same command continues: campaigns that are finished are not run again, all others are resumed,
 also those that were stopped by hand. A row says how many commands have steered its campaign.
-Another version of fuzztui begins anew in another directory; a changed plan needs other ``--runs``.
+Another version of fuzztui has another directory, and starts from nothing; a changed plan needs
+other ``--runs``.
 Figures are read from the logs, by ``fuzztui.open_run``; ``paper.py --archive`` packs the logs of
 its tables.
 With ``--cluster``, ``--runs`` must be a directory that all machines share.
@@ -28,12 +29,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import functools
 import hashlib
 import math
 import re
 import statistics
-import subprocess
 import sys
 import tempfile
 import tomllib
@@ -48,7 +47,7 @@ from lab.cells import Key, Row, add_cell_options, answer_cell, run_cells
 from lab.figures import holm, table
 from lab.headless import fuzztui
 from lab.options import parse
-from lab.rows import Rows
+from lab.rows import Rows, version
 from lab.runs import RunFailed
 
 import fuzztui as api
@@ -153,16 +152,15 @@ def _below(table: Any, parents: Sequence[str]) -> Any:
 def measure(plan: Plan, args: argparse.Namespace, key: Key) -> Row:
     """Run a campaign to its end, or resume it; then its figures. Raises :class:`RunFailed`."""
     subject, arm, seed = key
-    run = args.runs / subject / f"{arm}-{seed}"
-    file = campaign(plan, args, key, run)
-    digest = _digest(file)
+    run, text = run_of(args, key), campaign(plan, args, key)
+    file = write(plan, args, key, text)
     if not _is_finished(run):
         frozen = run / "campaign.toml"
         fuzztui(frozen if frozen.exists() else file, "--headless")
     try:
         return {
             "subject": subject, "arm": arm, "seed": seed, "budget": args.budget,
-            "file": digest, "keys": asdict(plan.arms[arm]),
+            "file": _digest(text), "keys": asdict(plan.arms[arm]),
             "campaign": str(run.relative_to(args.runs)), **figures(run, plan.marks),
         }  # fmt: skip
     except api.RunError as e:
@@ -176,11 +174,14 @@ def _is_finished(run: Path) -> bool:
         return False  # it ended before the first record: resumed, with the reason if it cannot be
 
 
-def campaign(plan: Plan, args: argparse.Namespace, key: Key, run: Path) -> Path:
-    """Write the campaign file of a run, among links to what the subject's file has beside it.
+def run_of(args: argparse.Namespace, key: Key) -> Path:
+    """The directory of a run."""
+    subject, arm, seed = key
+    return Path(args.runs, subject, f"{arm}-{seed}")
 
-    Raises :class:`RunFailed` if the run there began with another one.
-    """
+
+def campaign(plan: Plan, args: argparse.Namespace, key: Key) -> str:
+    """The campaign file of a run. Raises :class:`RunFailed` if there can be none."""
     subject, arm, seed = key
     original = plan.subjects[subject]
     try:
@@ -188,22 +189,33 @@ def campaign(plan: Plan, args: argparse.Namespace, key: Key, run: Path) -> Path:
         for name in plan.arms[arm].without:
             *parents, last = name.split(".")
             _below(data, parents).pop(last, None)
-        fixed = {"name": f"{subject}-{arm}-{seed}", "output": str(run), "seed": seed}
-        own = {f"campaign.{key}": value for key, value in fixed.items()}
-        own["campaign.budget"] = args.budget
-        for name, value in (plan.arms[arm].set | own).items():
-            *tables, last = name.split(".")
-            functools.reduce(lambda table, key: table.setdefault(key, {}), tables, data)[last] = (
-                value
-            )
+        data.setdefault("campaign", {}).update(
+            name=f"{subject}-{arm}-{seed}", output=str(run_of(args, key)), seed=seed,
+            budget=args.budget,
+        )  # fmt: skip
+        for name, value in plan.arms[arm].set.items():
+            *parents, last = name.split(".")
+            table = data
+            for parent in parents:
+                table = table.setdefault(parent, {})
+            table[last] = value
     except (OSError, ValueError, AttributeError, TypeError) as e:
         raise RunFailed(f"{original}: cannot be changed as [arms.{arm}] says: {e}") from None
-    folder = Path(args.runs, subject, "files")
+    return f"# fuzztui {version('fuzztui', 'engines')}\n{tomli_w.dumps(data)}"
+
+
+def write(plan: Plan, args: argparse.Namespace, key: Key, text: str) -> Path:
+    """Write the campaign file of a run, among links to what the subject's file has beside it.
+
+    Raises :class:`RunFailed` if the run there began with another one.
+    """
+    subject, arm, seed = key
+    run, original, folder = run_of(args, key), plan.subjects[subject], args.runs / subject / "files"
     folder.mkdir(parents=True, exist_ok=True)
     for each in original.parent.iterdir():
         with contextlib.suppress(FileExistsError):
             (folder / each.name).symlink_to(each)
-    file, text = folder / f"{arm}-{seed}.toml", f"# fuzztui {version()}\n{tomli_w.dumps(data)}"
+    file = Path(folder, f"{arm}-{seed}.toml")
     if file.is_symlink():  # of a file beside the subject's
         file.unlink()
     if run.exists() and file.exists() and file.read_text() != text:
@@ -305,25 +317,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("plan", help="the name of a plan, or its file")
+    parser.add_argument("plan", nargs="?", help="the name of a plan, or its file")
     parser.add_argument("--subjects", default="", help="names by comma (default: all of the plan)")
     parser.add_argument("--repeat", type=int, choices=range(1, 1000), metavar="N", default=5)
     parser.add_argument("--budget", default="60s", help="campaign.budget of each (default: 60s)")
     parser.add_argument("--runs", type=Path, help="default: runs/experiments/PLAN-BUDGET-VERSION")
     add_cell_options(parser)
     parser.add_argument("--report", action="store_true", help="run nothing")
-    argv = sys.argv[1:]
-    if argv[:1] == ["--smoke"]:
-        argv = ["mu2", *argv]
-    args = parse(parser, "campaigns", argv, subjects="tomllib", repeat=1, budget="2s")
+    args = parse(parser, "campaigns", plan="mu2", subjects="tomllib", repeat=1, budget="2s")
     try:
+        if not args.plan:
+            raise ValueError("name a plan, or the file of one")
         plan = read(args.plan).only(args.subjects)
         if args.jobs < 1:
             raise ValueError("--jobs: must be at least 1")
     except ValueError as e:
         parser.error(str(e))
     with tempfile.TemporaryDirectory(prefix="campaigns-") as scratch:
-        name = f"{plan.name}-{args.budget.replace(' ', '-')}-{version()}"
+        name = f"{plan.name}-{args.budget.replace(' ', '-')}-{version('fuzztui', 'engines')}"
         default = Path(scratch) if args.smoke else Path("runs/experiments", name)
         args.runs = (args.runs or default).absolute()
         if answer_cell(args, partial(measure, plan, args)):
@@ -358,27 +369,17 @@ def _is_wanted(plan: Plan, args: argparse.Namespace, row: Row) -> bool:
     """Whether it is a row of these campaign files, in these runs, of this version of fuzztui."""
     if row.get("subject") not in plan.subjects or row.get("arm") not in plan.arms:
         return False
-    file = args.runs / row["subject"] / "files" / f"{row['arm']}-{row['seed']}.toml"
-    if row["seed"] > args.repeat or not file.is_file() or row.get("file") != _digest(file):
+    if row["seed"] > args.repeat:
         return False
     try:
-        campaign(plan, args, [row["subject"], row["arm"], row["seed"]], args.runs / row["campaign"])
+        text = campaign(plan, args, [row["subject"], row["arm"], row["seed"]])
     except RunFailed:
-        return False  # another plan
-    return True
+        return False  # its cell reports why
+    return bool(row["file"] == _digest(text))
 
 
-def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
-
-
-@functools.cache
-def version() -> str:
-    """The commit that changed the product last, with a "+" if its files differ from it."""
-    git, product = ["git", "-C", str(PLANS)], ["--", ":/fuzztui", ":/engines"]
-    said = [subprocess.run([*git, *words, *product], capture_output=True, text=True, check=False)
-            for words in (["log", "-1", "--format=%h"], ["status", "--porcelain"])]  # fmt: skip
-    return said[0].stdout.strip() + "+" * bool(said[1].stdout.strip())
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _said(row: Row) -> str:

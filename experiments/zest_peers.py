@@ -54,7 +54,7 @@ from lab.cpu_clock import CpuClock
 from lab.figures import holm, table
 from lab.options import parse
 from lab.peers import installed
-from lab.rows import Rows
+from lab.rows import Rows, version
 from lab.runs import Instance, call, check
 from lab.subjects import SETS, SUBJECTS_HELP, Subject, choose
 
@@ -193,10 +193,7 @@ def _git(*args: str) -> bytes:
 
 def engines(args: argparse.Namespace) -> list[Engine]:
     """The engines that can run here; the base is in a directory that does not exist yet."""
-    package = ("--", "engines")  # what runs in the target's process
-    here = _git("log", "-1", "--format=%h", *package).decode().strip()
-    if _git("status", "--porcelain", *package):
-        here += "+"
+    here = version("engines")  # what runs in the target's process
     base = _git("rev-parse", "--short", f"{args.base}^{{commit}}").decode().strip()
     found = [Engine("zest", here), Engine("base", base, args.scratch / f"base-{base}")]
     if args.report:  # what was measured elsewhere counts; nothing needs to be installed

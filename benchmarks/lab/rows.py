@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,21 @@ class Rows:
             "machine": f"{os.cpu_count()} cores, {platform.machine()}",
             "python": platform.python_version(),
         }
+
+
+@cache
+def version(*packages: str) -> str:
+    """The commit that last changed these folders, with a "+" if they differ; "" if git fails."""
+    git = ["git", "-C", str(Path(__file__).resolve().parents[2])]
+    try:
+        last, changed = (
+            subprocess.run([*git, *words, "--", *packages], capture_output=True, text=True,
+                           check=True).stdout.strip()
+            for words in (["log", "-1", "--format=%h"], ["status", "--porcelain"])
+        )  # fmt: skip
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return last + "+" * bool(changed)
 
 
 def commit() -> str:

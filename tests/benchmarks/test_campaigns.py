@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from experiment_modules import experiment
+from lab.rows import version
 
 import fuzztui
 
@@ -45,23 +46,28 @@ def args(tmp_path):
     return argparse.Namespace(runs=tmp_path / "runs", budget="60s")
 
 
+def written(plan, args, arm, seed):
+    key = ["one", arm, seed]
+    return campaigns.write(plan, args, key, campaigns.campaign(plan, args, key))
+
+
 def test_an_arm_removes_and_sets_keys_beside_the_files_of_the_subject(plan, args):
     run = args.runs / "one" / "base-3"
-    file = campaigns.campaign(plan, args, ["one", "base", 3], run)
+    file = written(plan, args, "base", 3)
     data = tomllib.loads(file.read_text())
     assert data["engine"] == {"kind": "zest"}
     assert "text" not in data
     wanted = {"name": "one-base-3", "output": str(run), "seed": 3, "budget": "60s"}
     assert data["campaign"] == wanted
     assert (file.parent / "harness.py").read_text() == ""
-    other = campaigns.campaign(plan, args, ["one", "mu2", 3], args.runs / "one" / "mu2-3")
+    other = written(plan, args, "mu2", 3)
     assert tomllib.loads(other.read_text())["engine"] == {"kind": "mu2", "mutate": ["parser"]}
 
 
 def test_keys_that_are_removed_leave_no_table_behind(plan, args):
     plan.subjects["one"].write_text(CAMPAIGN.replace("[text]", ""))
     plan.arms["base"].without[:] = ["text.language"]
-    file = campaigns.campaign(plan, args, ["one", "base", 1], args.runs / "one" / "base-1")
+    file = written(plan, args, "base", 1)
     assert "text" not in tomllib.loads(file.read_text())
 
 
@@ -69,17 +75,17 @@ def test_keys_that_are_removed_leave_no_table_behind(plan, args):
 def test_a_campaign_file_that_cannot_be_changed_is_named(plan, args, text):
     plan.subjects["one"].write_text(text)
     with pytest.raises(campaigns.RunFailed, match=r"one.toml: cannot be changed as \[arms.base\]"):
-        campaigns.campaign(plan, args, ["one", "base", 1], args.runs / "one" / "base-1")
+        written(plan, args, "base", 1)
 
 
 def test_a_run_of_another_plan_is_not_continued(plan, args):
     run = args.runs / "one" / "base-3"
-    campaigns.campaign(plan, args, ["one", "base", 3], run)
+    written(plan, args, "base", 3)
     run.mkdir()
-    campaigns.campaign(plan, args, ["one", "base", 3], run)
+    written(plan, args, "base", 3)
     args.budget = "2m"
     with pytest.raises(campaigns.RunFailed, match=r"base-3: .* give another --runs"):
-        campaigns.campaign(plan, args, ["one", "base", 3], run)
+        written(plan, args, "base", 3)
 
 
 @pytest.mark.parametrize("name", [file.stem for file in campaigns.PLANS.glob("*.toml")])
@@ -87,7 +93,8 @@ def test_plans_that_are_here_give_valid_campaigns(name, args, tmp_path):
     plan = campaigns.read(name)
     subject = next(iter(plan.subjects))
     for arm in plan.arms:
-        file = campaigns.campaign(plan, args, [subject, arm, 1], tmp_path / "run")
+        key = [subject, arm, 1]
+        file = campaigns.write(plan, args, key, campaigns.campaign(plan, args, key))
         done = subprocess.run(
             [sys.executable, "-m", "fuzztui", "check", "--no-run", str(file)],
             capture_output=True, text=True, check=False,
@@ -139,16 +146,15 @@ def test_a_mark_that_a_row_does_not_have_is_its_end_only_after_the_end():
 
 def test_a_file_beside_the_subject_is_not_written_through_its_link(plan, args, tmp_path):
     (tmp_path / "base-1.toml").write_text("mine")
-    run = args.runs / "one" / "base-1"
-    file = campaigns.campaign(plan, args, ["one", "base", 1], run)
+    file = written(plan, args, "base", 1)
     assert (tmp_path / "base-1.toml").read_text() == "mine"
     assert "one-base-1" in file.read_text()
 
 
 def test_rows_of_another_campaign_file_are_not_those_of_a_plan(plan, args):
     args.repeat = 1
-    file = campaigns.campaign(plan, args, ["one", "base", 1], args.runs / "one" / "base-1")
-    mine = {**row("base", 1, 1, 2), "file": campaigns._digest(file)}
+    file = written(plan, args, "base", 1)
+    mine = {**row("base", 1, 1, 2), "file": campaigns._digest(file.read_text())}
     assert campaigns._is_wanted(plan, args, mine)
     assert not campaigns._is_wanted(plan, args, {**mine, "file": "another"})
     assert not campaigns._is_wanted(plan, args, {"kind": "of another program"})
@@ -177,7 +183,7 @@ def test_campaigns_are_steered_stopped_and_continued(tmp_path):
     argv = [sys.executable, str(PROGRAM), "mu2", "--subjects", "tomllib", "--repeat", "1",
             "--budget", "40000 trials", "--results", "rows.jsonl"]  # fmt: skip
     begun = subprocess.Popen(argv, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    name = f"mu2-40000-trials-{campaigns.version()}"
+    name = f"mu2-40000-trials-{version('fuzztui', 'engines')}"
     run = tmp_path / "runs/experiments" / name / "tomllib/mu2-1"
     while begun.poll() is None:
         try:
