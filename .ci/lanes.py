@@ -339,8 +339,8 @@ CORE = (
 
 DAY_S = 86_400
 
-SHARE_FILES = 10
-"""Test files that take two to three minutes on two cores, beside CORE, which takes as long."""
+SHARE_FILES = 7
+"""Test files that take some minutes on two cores, beside CORE, which takes two to three."""
 
 LANES: dict[str, tuple[str, ...]] = {
     "slow-afl": (*AFL, *ADOPT, *FUZZFIRST, *ORACLE),
